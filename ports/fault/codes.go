@@ -42,6 +42,10 @@ const (
 	RequestInvalid  Code = "SUTRA.INTAKE.REQUEST.INVALID"
 	Unauthorized    Code = "SUTRA.INTAKE.AUTH.UNAUTHORIZED"
 
+	SendFailed  Code = "SUTRA.DELIVER.SEND.FAILED"
+	SendRefused Code = "SUTRA.DELIVER.SEND.REFUSED"
+	SecretUnset Code = "SUTRA.CONFIG.SECRET.UNSET"
+
 	NoMatch            Code = "SUTRA.CORRELATE.NO_MATCH"
 	Ambiguous          Code = "SUTRA.CORRELATE.AMBIGUOUS"
 	CorrelationExpired Code = "SUTRA.CORRELATE.EXPIRED"
@@ -114,6 +118,9 @@ var table = []Entry{
 	{EventIDMissing, Reject, 400},
 	{RequestInvalid, Reject, 400},
 	{Unauthorized, Reject, 401},
+	{SendFailed, Redeliver, 502},
+	{SendRefused, Reject, 502},
+	{SecretUnset, Operator, 503},
 	{NoMatch, Reject, 404},
 	{Ambiguous, Reject, 409},
 	{CorrelationExpired, Reject, 404},
