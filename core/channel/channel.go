@@ -1,0 +1,65 @@
+// Package channel is channels.yaml: the doors of a package, and the ways out. It opens no connection and resolves no secret.
+package channel
+
+import "time"
+
+// Transport is how a channel's messages travel.
+type Transport string
+
+// The transports.
+const (
+	HTTP     Transport = "http"
+	RabbitMQ Transport = "rabbitmq"
+	NATS     Transport = "nats"
+	Kafka    Transport = "kafka"
+	Pull     Transport = "pull"  // external tasks: workers fetch
+	Local    Transport = "local" // between instances of one tenant
+)
+
+// AckMode says when a message is answered.
+type AckMode string
+
+// The acknowledgement modes.
+const (
+	OnComplete AckMode = "on-complete" // when the instance replies or ends
+	OnPersist  AckMode = "on-persist"  // when the message is durable
+)
+
+// Codec reads bodies.
+type Codec string
+
+// The codecs.
+const (
+	JSON        Codec = "json"
+	XML         Codec = "xml"
+	Text        Codec = "text"
+	Bytes       Codec = "bytes"
+	CloudEvents Codec = "cloudevents"
+)
+
+// Channel is one channel of a package. Secrets and addresses may be references (env:NAME, file:PATH), resolved at run time.
+type Channel struct {
+	Name          string
+	Transport     Transport
+	Bind          string // how messages come in: "POST /path"; empty: nothing comes in
+	URL           string // where messages go out; empty: nothing goes out
+	Codec         Codec
+	Schema        string // of schemas/, by path without extension; empty: none
+	AckMode       AckMode
+	EventID       string // header:<name>, payload:<FEEL>, digest; empty: the transport's own
+	Auth          Auth
+	Singleton     bool
+	Broadcast     bool
+	Ordered       bool
+	TTL           time.Duration // how long a message that fits no wait is kept (on-persist)
+	MaxConcurrent int           // instances; 0: no limit
+	PayloadCap    int64         // bytes; 0: the engine's
+	Line          int           // in channels.yaml
+}
+
+// Auth is who may use a channel's door, and with what the engine goes out.
+type Auth struct {
+	Scheme string // none, apikey, bearer
+	Header string
+	Key    string // a reference
+}

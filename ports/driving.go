@@ -1,0 +1,139 @@
+package ports
+
+import (
+	"context"
+	"time"
+)
+
+// Entrance is a door as a transport sees it: who opens it, and what it refuses by itself. Body size and auth are the transport's.
+type Entrance struct {
+	Tenant  string
+	Channel string
+	Limit   int64 // body bytes
+	Auth    Auth
+}
+
+// Auth is how a door checks its callers. Secrets are resolved.
+type Auth struct {
+	Scheme string // none, apikey, bearer
+	Header string // apikey: where it is read
+	Key    string
+}
+
+// Incoming is one message at a door.
+type Incoming struct {
+	Tenant      string
+	Channel     string
+	EventID     []byte // the transport's own id (idempotency key, message id); nil: none was given
+	ContentType string
+	Headers     []Header
+	Body        []byte
+	Received    time.Time
+}
+
+// Receipt is what a message's sender is told.
+type Receipt struct {
+	Instance  InstanceID // zero: none yet
+	Tenant    string
+	Duplicate bool
+	Answer    *Response // nil: accepted, no reply (yet)
+}
+
+// Intake takes messages from transports. It is the same for HTTP and brokers.
+type Intake interface {
+	// Enter finds the door with this canonical address, asking the fleet's served set once more before it says there is none.
+	Enter(ctx context.Context, address string) (Entrance, error)
+	// Take decodes, checks, routes and applies one message, and answers when the channel's ack-mode says so. A refused message
+	// has a coded fault and leaves no trace.
+	Take(ctx context.Context, in Incoming) (Receipt, error)
+	// Start starts a process of an active slot by its id.
+	Start(ctx context.Context, tenant, module, process string, in Incoming) (Receipt, error)
+	// Publish routes a message by its BPMN name and correlation key.
+	Publish(ctx context.Context, tenant, name, key string, ttl time.Duration, in Incoming) (Receipt, error)
+	// Broadcast sends a signal within the tenant.
+	Broadcast(ctx context.Context, tenant, name string, in Incoming) (Receipt, error)
+}
+
+// Deploy is one deploy call.
+type Deploy struct {
+	Archive    []byte
+	Tenants    []string // that the caller may deploy for; nil: all
+	Supersedes string   // slot, or empty
+	Fleet      bool     // answer when every live replica serves it
+	Callback   string
+	Notify     string
+}
+
+// Deployed is a deploy's definitive answer.
+type Deployed struct {
+	Revision  Revision
+	Unchanged bool
+	Behind    []string // replicas that do not serve it yet, when the fleet was waited for
+}
+
+// RevisionView is a revision with what blocks its retirement and who serves it.
+type RevisionView struct {
+	Revision
+	Counts   Counts
+	Served   []string
+	Failed   string // why this replica cannot serve it, or empty
+	Channels []string
+}
+
+// Deployer changes what is served.
+type Deployer interface {
+	// Deploy verifies, compiles, activates and converges this replica; the answer is definitive.
+	Deploy(ctx context.Context, d Deploy) (Deployed, error)
+	// Submit takes a deploy for later and answers with the operation to poll.
+	Submit(ctx context.Context, d Deploy) (ID, error)
+	// Operation reads how a submitted deploy stands, on any replica.
+	Operation(ctx context.Context, tenants []string, id ID) (Operation, error)
+	// Undeploy drains a revision by slot or id.
+	Undeploy(ctx context.Context, tenants []string, target string) (Revision, error)
+	Revisions(ctx context.Context, tenants []string) ([]RevisionView, error)
+}
+
+// Explained is an instance with what it waits for and who holds it.
+type Explained struct {
+	Instance
+	Waits   []WaitView
+	Tasks   []LockedTask
+	Aliases []string // name=value as the snapshot has them
+	Next    []string // what comes next and when, in words
+}
+
+// Operator is what people do to instances.
+type Operator interface {
+	Explain(ctx context.Context, tenants []string, id InstanceID) (Explained, error)
+	Cancel(ctx context.Context, tenants []string, id InstanceID) error
+	// Resume brings a FAILED instance back; drop forgets the event it failed at.
+	Resume(ctx context.Context, tenants []string, id InstanceID, drop bool) error
+}
+
+// TaskFetch is a worker's long poll.
+type TaskFetch struct {
+	TaskAsk
+	Wait time.Duration // how long to wait for a first task
+}
+
+// TaskQueue is what workers call.
+type TaskQueue interface {
+	Fetch(ctx context.Context, f TaskFetch) ([]LockedTask, error)
+	// Complete ends a task with variables (a JSON object). accepted: the claim was held, the completion is durable and pending.
+	Complete(ctx context.Context, tenants []string, lock TaskLock, variables []byte) (accepted bool, err error)
+	Fail(ctx context.Context, tenants []string, f FailedTask, retries *int) error
+	Extend(ctx context.Context, tenants []string, lock TaskLock, by time.Duration) error
+	Error(ctx context.Context, tenants []string, lock TaskLock, code, message string, variables []byte) (accepted bool, err error)
+}
+
+// Secrets resolves references (env:NAME, file:PATH) at run time.
+type Secrets interface {
+	Resolve(reference string) (string, error)
+}
+
+// Health says what a replica can do now.
+type Health interface {
+	// Live: lanes alive. Ready: schema, database, served set, lanes; the failing parts by name, none when ready.
+	Live() []string
+	Ready(ctx context.Context) []string
+}

@@ -1,0 +1,74 @@
+package ports
+
+import (
+	"context"
+	"time"
+)
+
+// InstanceQuery filters a list of instances. Zero fields do not filter.
+type InstanceQuery struct {
+	Tenants    []string // nil: all
+	Deployment DeploymentID
+	Process    string
+	Statuses   []Status
+	Alias      *Alias // module, name and value
+	Since      time.Time
+	Until      time.Time
+	Parent     InstanceID
+	After      InstanceID // keyset: ids below it, newest first; zero starts
+	Limit      int
+}
+
+// WaitView is a wait with what its row alone knows.
+type WaitView struct {
+	Ref
+	Wait
+	Armed   time.Time
+	Attempt time.Time
+}
+
+// HistoryEntry is one step's document.
+type HistoryEntry struct {
+	Seq      int64
+	At       time.Time
+	Step     StepID
+	Document []byte
+}
+
+// EmissionView is an outbox row for operators.
+type EmissionView struct {
+	Stamped
+	Next      time.Time
+	Poisoned  bool
+	LastError string
+}
+
+// Backlog counts what waits, with the age of the oldest of each. Poisoned, dead and terminal rows are not in it.
+type Backlog struct {
+	InboxPending, OutboxDue, TimersOverdue, TasksFetchable, ClaimsHeld            int64
+	OldestInbox, OldestOutbox, OldestTimer, OldestTask, OldestClaim               time.Time // zero: none
+	OutboxPoisoned, InboxDead, TasksTerminal, InstancesFailed, InstancesSuspended int64
+}
+
+// Views reads for people. Lists are keyset pages that never decode a snapshot.
+type Views interface {
+	// List answers instances newest first, without snapshots.
+	List(ctx context.Context, q InstanceQuery) ([]Instance, error)
+	Waits(ctx context.Context, ref Ref) ([]WaitView, error)
+	// History answers a page of an instance's steps after `after`, oldest first.
+	History(ctx context.Context, ref Ref, after int64, limit int) ([]HistoryEntry, error)
+	// Emissions lists pending and poisoned outbox rows by id after `after`.
+	Emissions(ctx context.Context, tenants []string, poisoned bool, after EmissionID, limit int) ([]EmissionView, error)
+	// ListTasks lists parked tasks by id after `after`.
+	ListTasks(ctx context.Context, tenants []string, terminal bool, after TaskID, limit int) ([]LockedTask, error)
+	// Locate names the tenant of an instance that a principal with these tenants may see; the zero Ref is none.
+	Locate(ctx context.Context, tenants []string, id InstanceID) (Ref, error)
+	Backlog(ctx context.Context) (Backlog, error)
+}
+
+// Retention removes what has ended.
+type Retention interface {
+	// PurgeInstances deletes instances that ended before `before` with their history, in bounded bites that always make progress;
+	// more says that there is more to do.
+	PurgeInstances(ctx context.Context, before time.Time, limit int) (purged int, more bool, err error)
+}
