@@ -43,6 +43,22 @@ func NewFunction(name string, parameters []Parameter, result Type, call func(env
 	return f
 }
 
+// Builtin answers the built-in function of a name, or nil.
+func Builtin(name string) *Function { return builtins[name] }
+
+// Invoke calls the function, by names when there are any. Arguments that it does not take give null.
+func (f *Function) Invoke(env Env, names []string, args []Value) (result Value, err error) {
+	m := newMachine(env)
+	defer m.recover(&result, &err)
+	if len(names) > 0 {
+		var ok bool
+		if args, ok = f.arrange(names, args); !ok {
+			return nil, nil
+		}
+	}
+	return m.call(f, args), nil
+}
+
 func (f *Function) takes(count int) bool {
 	if f.variadic {
 		return count >= len(f.parameters)-f.optional

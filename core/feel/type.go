@@ -4,12 +4,12 @@ import "slices"
 
 // Type is a FEEL type. The zero Type is Any.
 type Type struct {
-	Kind       Kind        // "" is Any
-	Element    *Type       // of a list or range; nil is Any
-	Fields     []Field     // of a context; none is any context
-	Parameters []Type      // of a function
-	Result     *Type       // of a function; nil is any function
-	Allowed    *Expression // unary tests that every value passes; nil is no constraint
+	Kind       Kind          // "" is Any
+	Element    *Type         // of a list or range; nil is Any
+	Fields     []Field       // of a context; none is any context
+	Parameters []Type        // of a function
+	Result     *Type         // of a function; nil is any function
+	Allowed    []*Expression // unary tests that every value passes
 }
 
 // Field is one entry that a context of a type has.
@@ -74,11 +74,10 @@ func (t Type) accepts(other Type) bool {
 }
 
 func (t Type) allows(v Value) bool {
-	if t.Allowed == nil {
-		return true
-	}
-	ok, err := t.Allowed.Eval(Env{Scope: Context{inputName: v}})
-	return err == nil && ok == Boolean(true)
+	return !slices.ContainsFunc(t.Allowed, func(tests *Expression) bool {
+		ok, err := tests.Eval(Env{Scope: Context{inputName: v}})
+		return err != nil || ok != Boolean(true)
+	})
 }
 
 // Coerce makes the value one of the type by the implicit conversions of DMN 1.5, 10.3.2.9.4, or null where none does.

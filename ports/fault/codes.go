@@ -51,32 +51,40 @@ const (
 	CorrelationExpired Code = "SUTRA.CORRELATE.EXPIRED"
 	NoProcess          Code = "SUTRA.CORRELATE.NO_PROCESS"
 
-	ArchiveNotZip     Code = "SUTRA.DEPLOY.ARCHIVE.NOT_A_ZIP"
-	ArchiveTooLarge   Code = "SUTRA.DEPLOY.ARCHIVE.TOO_LARGE"
-	ArchiveEntries    Code = "SUTRA.DEPLOY.ARCHIVE.TOO_MANY_ENTRIES"
-	ArchivePath       Code = "SUTRA.DEPLOY.ARCHIVE.PATH_INVALID"
-	ArchiveEntryType  Code = "SUTRA.DEPLOY.ARCHIVE.ENTRY_TYPE"
-	ArchiveDuplicate  Code = "SUTRA.DEPLOY.ARCHIVE.DUPLICATE_ENTRY"
-	ArchiveNested     Code = "SUTRA.DEPLOY.ARCHIVE.NESTED"
-	ArchiveManifest   Code = "SUTRA.DEPLOY.ARCHIVE.MANIFEST_INVALID"
-	ArchiveContract   Code = "SUTRA.DEPLOY.ARCHIVE.CONTRACT_UNSUPPORTED"
-	ArchiveUnlisted   Code = "SUTRA.DEPLOY.ARCHIVE.UNLISTED_FILE"
-	ArchiveMissing    Code = "SUTRA.DEPLOY.ARCHIVE.MISSING_FILE"
-	ArchiveDigest     Code = "SUTRA.DEPLOY.ARCHIVE.DIGEST_MISMATCH"
-	PackageInvalid    Code = "SUTRA.DEPLOY.PACKAGE.INVALID"
-	PackageLabel      Code = "SUTRA.DEPLOY.PACKAGE.LABEL_INVALID"
-	PackageUnexpected Code = "SUTRA.DEPLOY.PACKAGE.UNEXPECTED_FILE"
-	ChannelInvalid    Code = "SUTRA.DEPLOY.CHANNEL.INVALID"
-	ChannelTwice      Code = "SUTRA.DEPLOY.CHANNEL.DUPLICATE"
-	SecretLiteral     Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
-	SchemaInvalid     Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
-	DeployInvalid     Code = "SUTRA.DEPLOY.PACKAGE.REFUSED"
-	DoorTaken         Code = "SUTRA.DEPLOY.DOOR.TAKEN"
-	DeploySuperseded  Code = "SUTRA.DEPLOY.SLOT.SUPERSEDED"
-	DeployConflict    Code = "SUTRA.DEPLOY.SLOT.CONFLICT"
-	DeploymentUnknown Code = "SUTRA.DEPLOY.DEPLOYMENT.UNKNOWN"
-	DeployForbidden   Code = "SUTRA.DEPLOY.TENANT.FORBIDDEN"
-	OperationUnknown  Code = "SUTRA.DEPLOY.OPERATION.UNKNOWN"
+	ArchiveNotZip      Code = "SUTRA.DEPLOY.ARCHIVE.NOT_A_ZIP"
+	ArchiveTooLarge    Code = "SUTRA.DEPLOY.ARCHIVE.TOO_LARGE"
+	ArchiveEntries     Code = "SUTRA.DEPLOY.ARCHIVE.TOO_MANY_ENTRIES"
+	ArchivePath        Code = "SUTRA.DEPLOY.ARCHIVE.PATH_INVALID"
+	ArchiveEntryType   Code = "SUTRA.DEPLOY.ARCHIVE.ENTRY_TYPE"
+	ArchiveDuplicate   Code = "SUTRA.DEPLOY.ARCHIVE.DUPLICATE_ENTRY"
+	ArchiveNested      Code = "SUTRA.DEPLOY.ARCHIVE.NESTED"
+	ArchiveManifest    Code = "SUTRA.DEPLOY.ARCHIVE.MANIFEST_INVALID"
+	ArchiveContract    Code = "SUTRA.DEPLOY.ARCHIVE.CONTRACT_UNSUPPORTED"
+	ArchiveUnlisted    Code = "SUTRA.DEPLOY.ARCHIVE.UNLISTED_FILE"
+	ArchiveMissing     Code = "SUTRA.DEPLOY.ARCHIVE.MISSING_FILE"
+	ArchiveDigest      Code = "SUTRA.DEPLOY.ARCHIVE.DIGEST_MISMATCH"
+	PackageInvalid     Code = "SUTRA.DEPLOY.PACKAGE.INVALID"
+	PackageLabel       Code = "SUTRA.DEPLOY.PACKAGE.LABEL_INVALID"
+	PackageUnexpected  Code = "SUTRA.DEPLOY.PACKAGE.UNEXPECTED_FILE"
+	ChannelInvalid     Code = "SUTRA.DEPLOY.CHANNEL.INVALID"
+	ChannelTwice       Code = "SUTRA.DEPLOY.CHANNEL.DUPLICATE"
+	SecretLiteral      Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
+	SchemaInvalid      Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
+	DecisionXML        Code = "SUTRA.MODEL.DECISION.UNREADABLE"
+	DecisionInvalid    Code = "SUTRA.MODEL.DECISION.INVALID"
+	DecisionTwice      Code = "SUTRA.MODEL.DECISION.DUPLICATE"
+	DecisionType       Code = "SUTRA.MODEL.DECISION.TYPE_UNKNOWN"
+	DecisionLanguage   Code = "SUTRA.MODEL.DECISION.LANGUAGE"
+	DecisionExpression Code = "SUTRA.MODEL.DECISION.EXPRESSION"
+	DecisionUnknown    Code = "SUTRA.MODEL.DECISION.UNKNOWN"
+	DecisionHitPolicy  Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
+	DeployInvalid      Code = "SUTRA.DEPLOY.PACKAGE.REFUSED"
+	DoorTaken          Code = "SUTRA.DEPLOY.DOOR.TAKEN"
+	DeploySuperseded   Code = "SUTRA.DEPLOY.SLOT.SUPERSEDED"
+	DeployConflict     Code = "SUTRA.DEPLOY.SLOT.CONFLICT"
+	DeploymentUnknown  Code = "SUTRA.DEPLOY.DEPLOYMENT.UNKNOWN"
+	DeployForbidden    Code = "SUTRA.DEPLOY.TENANT.FORBIDDEN"
+	OperationUnknown   Code = "SUTRA.DEPLOY.OPERATION.UNKNOWN"
 
 	AdminClosed    Code = "SUTRA.ADMIN.AUTH.NOT_CONFIGURED"
 	AdminUnknown   Code = "SUTRA.ADMIN.AUTH.UNAUTHORIZED"
@@ -144,6 +152,14 @@ var table = []Entry{
 	{ChannelTwice, Reject, 422},
 	{SecretLiteral, Reject, 422},
 	{SchemaInvalid, Reject, 422},
+	{DecisionXML, Reject, 422},
+	{DecisionInvalid, Reject, 422},
+	{DecisionTwice, Reject, 422},
+	{DecisionType, Reject, 422},
+	{DecisionLanguage, Reject, 422},
+	{DecisionExpression, Reject, 422},
+	{DecisionUnknown, Reject, 422},
+	{DecisionHitPolicy, Operator, 500},
 	{DeployInvalid, Reject, 422},
 	{DoorTaken, Reject, 409},
 	{DeploySuperseded, Reject, 409},
