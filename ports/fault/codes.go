@@ -42,10 +42,41 @@ const (
 	RequestInvalid  Code = "SUTRA.INTAKE.REQUEST.INVALID"
 	Unauthorized    Code = "SUTRA.INTAKE.AUTH.UNAUTHORIZED"
 
+	SendFailed  Code = "SUTRA.DELIVER.SEND.FAILED"
+	SendRefused Code = "SUTRA.DELIVER.SEND.REFUSED"
+	SecretUnset Code = "SUTRA.CONFIG.SECRET.UNSET"
+
 	NoMatch            Code = "SUTRA.CORRELATE.NO_MATCH"
 	Ambiguous          Code = "SUTRA.CORRELATE.AMBIGUOUS"
 	CorrelationExpired Code = "SUTRA.CORRELATE.EXPIRED"
 	NoProcess          Code = "SUTRA.CORRELATE.NO_PROCESS"
+
+	ArchiveNotZip     Code = "SUTRA.DEPLOY.ARCHIVE.NOT_A_ZIP"
+	ArchiveTooLarge   Code = "SUTRA.DEPLOY.ARCHIVE.TOO_LARGE"
+	ArchiveEntries    Code = "SUTRA.DEPLOY.ARCHIVE.TOO_MANY_ENTRIES"
+	ArchivePath       Code = "SUTRA.DEPLOY.ARCHIVE.PATH_INVALID"
+	ArchiveEntryType  Code = "SUTRA.DEPLOY.ARCHIVE.ENTRY_TYPE"
+	ArchiveDuplicate  Code = "SUTRA.DEPLOY.ARCHIVE.DUPLICATE_ENTRY"
+	ArchiveNested     Code = "SUTRA.DEPLOY.ARCHIVE.NESTED"
+	ArchiveManifest   Code = "SUTRA.DEPLOY.ARCHIVE.MANIFEST_INVALID"
+	ArchiveContract   Code = "SUTRA.DEPLOY.ARCHIVE.CONTRACT_UNSUPPORTED"
+	ArchiveUnlisted   Code = "SUTRA.DEPLOY.ARCHIVE.UNLISTED_FILE"
+	ArchiveMissing    Code = "SUTRA.DEPLOY.ARCHIVE.MISSING_FILE"
+	ArchiveDigest     Code = "SUTRA.DEPLOY.ARCHIVE.DIGEST_MISMATCH"
+	PackageInvalid    Code = "SUTRA.DEPLOY.PACKAGE.INVALID"
+	PackageLabel      Code = "SUTRA.DEPLOY.PACKAGE.LABEL_INVALID"
+	PackageUnexpected Code = "SUTRA.DEPLOY.PACKAGE.UNEXPECTED_FILE"
+	ChannelInvalid    Code = "SUTRA.DEPLOY.CHANNEL.INVALID"
+	ChannelTwice      Code = "SUTRA.DEPLOY.CHANNEL.DUPLICATE"
+	SecretLiteral     Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
+	SchemaInvalid     Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
+	DeployInvalid     Code = "SUTRA.DEPLOY.PACKAGE.REFUSED"
+	DoorTaken         Code = "SUTRA.DEPLOY.DOOR.TAKEN"
+	DeploySuperseded  Code = "SUTRA.DEPLOY.SLOT.SUPERSEDED"
+	DeployConflict    Code = "SUTRA.DEPLOY.SLOT.CONFLICT"
+	DeploymentUnknown Code = "SUTRA.DEPLOY.DEPLOYMENT.UNKNOWN"
+	DeployForbidden   Code = "SUTRA.DEPLOY.TENANT.FORBIDDEN"
+	OperationUnknown  Code = "SUTRA.DEPLOY.OPERATION.UNKNOWN"
 
 	AdminClosed    Code = "SUTRA.ADMIN.AUTH.NOT_CONFIGURED"
 	AdminUnknown   Code = "SUTRA.ADMIN.AUTH.UNAUTHORIZED"
@@ -87,10 +118,39 @@ var table = []Entry{
 	{EventIDMissing, Reject, 400},
 	{RequestInvalid, Reject, 400},
 	{Unauthorized, Reject, 401},
+	{SendFailed, Redeliver, 502},
+	{SendRefused, Reject, 502},
+	{SecretUnset, Operator, 503},
 	{NoMatch, Reject, 404},
 	{Ambiguous, Reject, 409},
 	{CorrelationExpired, Reject, 404},
 	{NoProcess, Reject, 404},
+	{ArchiveNotZip, Reject, 400},
+	{ArchiveTooLarge, Reject, 413},
+	{ArchiveEntries, Reject, 413},
+	{ArchivePath, Reject, 422},
+	{ArchiveEntryType, Reject, 422},
+	{ArchiveDuplicate, Reject, 422},
+	{ArchiveNested, Reject, 422},
+	{ArchiveManifest, Reject, 422},
+	{ArchiveContract, Reject, 422},
+	{ArchiveUnlisted, Reject, 422},
+	{ArchiveMissing, Reject, 422},
+	{ArchiveDigest, Reject, 422},
+	{PackageInvalid, Reject, 422},
+	{PackageLabel, Reject, 422},
+	{PackageUnexpected, Reject, 422},
+	{ChannelInvalid, Reject, 422},
+	{ChannelTwice, Reject, 422},
+	{SecretLiteral, Reject, 422},
+	{SchemaInvalid, Reject, 422},
+	{DeployInvalid, Reject, 422},
+	{DoorTaken, Reject, 409},
+	{DeploySuperseded, Reject, 409},
+	{DeployConflict, Redeliver, 409},
+	{DeploymentUnknown, Reject, 404},
+	{DeployForbidden, Reject, 403},
+	{OperationUnknown, Reject, 404},
 	{AdminClosed, Operator, 503},
 	{AdminUnknown, Reject, 401},
 	{AdminForbidden, Reject, 403},
