@@ -46,6 +46,12 @@ const (
 	SendRefused Code = "SUTRA.DELIVER.SEND.REFUSED"
 	SecretUnset Code = "SUTRA.CONFIG.SECRET.UNSET"
 
+	TaskUnknown  Code = "SUTRA.TASK.TASK.UNKNOWN"
+	TaskLockLost Code = "SUTRA.TASK.LOCK.LOST"
+	TaskLockHeld Code = "SUTRA.TASK.LOCK.HELD"
+	TaskTerminal Code = "SUTRA.TASK.TASK.TERMINAL"
+	TaskCeiling  Code = "SUTRA.TASK.REQUEST.CEILING"
+
 	NoMatch            Code = "SUTRA.CORRELATE.NO_MATCH"
 	Ambiguous          Code = "SUTRA.CORRELATE.AMBIGUOUS"
 	CorrelationExpired Code = "SUTRA.CORRELATE.EXPIRED"
@@ -70,6 +76,12 @@ const (
 	ChannelTwice      Code = "SUTRA.DEPLOY.CHANNEL.DUPLICATE"
 	SecretLiteral     Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
 	SchemaInvalid     Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
+	TemplateInvalid   Code = "SUTRA.DEPLOY.TEMPLATE.INVALID"
+	TemplateMissing   Code = "SUTRA.MODEL.TEMPLATE.UNKNOWN"
+	ChannelMissing    Code = "SUTRA.MODEL.CHANNEL.UNKNOWN"
+	PatternInvalid    Code = "SUTRA.MODEL.PATTERN.INVALID"
+	ProcessTwice      Code = "SUTRA.MODEL.PROCESS.DUPLICATE"
+	ProcessNone       Code = "SUTRA.MODEL.PROCESS.NONE"
 	DeployInvalid     Code = "SUTRA.DEPLOY.PACKAGE.REFUSED"
 	DoorTaken         Code = "SUTRA.DEPLOY.DOOR.TAKEN"
 	DeploySuperseded  Code = "SUTRA.DEPLOY.SLOT.SUPERSEDED"
@@ -121,6 +133,11 @@ var table = []Entry{
 	{SendFailed, Redeliver, 502},
 	{SendRefused, Reject, 502},
 	{SecretUnset, Operator, 503},
+	{TaskUnknown, Reject, 404},
+	{TaskLockLost, Reject, 409},
+	{TaskLockHeld, Redeliver, 409},
+	{TaskTerminal, Reject, 409},
+	{TaskCeiling, Reject, 400},
 	{NoMatch, Reject, 404},
 	{Ambiguous, Reject, 409},
 	{CorrelationExpired, Reject, 404},
@@ -144,6 +161,12 @@ var table = []Entry{
 	{ChannelTwice, Reject, 422},
 	{SecretLiteral, Reject, 422},
 	{SchemaInvalid, Reject, 422},
+	{TemplateInvalid, Reject, 422},
+	{TemplateMissing, Reject, 422},
+	{ChannelMissing, Reject, 422},
+	{PatternInvalid, Reject, 422},
+	{ProcessTwice, Reject, 422},
+	{ProcessNone, Reject, 422},
 	{DeployInvalid, Reject, 422},
 	{DoorTaken, Reject, 409},
 	{DeploySuperseded, Reject, 409},
