@@ -25,8 +25,8 @@ type engine struct {
 	dropRole       func(role string) []string
 	createDatabase func(name, role string) []string
 	dropDatabase   func(name string) []string
-	readOnly       func(databases []string) []string
-	readWrite      func(databases []string) []string
+	readOnly       func(role string, databases []string) []string
+	readWrite      func(role string, databases []string) []string
 
 	port    string // that the server listens on inside a container
 	image   string // repository:tag
@@ -69,11 +69,11 @@ var engines = map[string]engine{
 		dropDatabase: func(name string) []string {
 			return []string{fmt.Sprintf("DROP DATABASE IF EXISTS %s WITH (FORCE)", name)}
 		},
-		readOnly: func([]string) []string {
-			return []string{"ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()"}
+		readOnly: func(role string, _ []string) []string {
+			return []string{fmt.Sprintf("ALTER ROLE %s SET default_transaction_read_only = on", role), endSessions(role)}
 		},
-		readWrite: func([]string) []string {
-			return []string{"ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()"}
+		readWrite: func(role string, _ []string) []string {
+			return []string{fmt.Sprintf("ALTER ROLE %s RESET default_transaction_read_only", role), endSessions(role)}
 		},
 		port:    "5432/tcp",
 		image:   "postgres:17",
@@ -106,13 +106,18 @@ var engines = map[string]engine{
 				"DROP DATABASE " + name,
 			}
 		},
-		readOnly:  func(databases []string) []string { return accessOf(databases, "READ_ONLY") },
-		readWrite: func(databases []string) []string { return accessOf(databases, "READ_WRITE") },
+		readOnly:  func(_ string, databases []string) []string { return accessOf(databases, "READ_ONLY") },
+		readWrite: func(_ string, databases []string) []string { return accessOf(databases, "READ_WRITE") },
 		port:      "1433/tcp",
 		image:     "mcr.microsoft.com/mssql/server:2022-latest",
 		environ:   func(password string) []string { return []string{"ACCEPT_EULA=Y", "MSSQL_SA_PASSWORD=" + password} },
 		admin:     "sa",
 	},
+}
+
+// endSessions makes a role's sessions start anew, as a failover does.
+func endSessions(role string) string {
+	return fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '%s'", role)
 }
 
 func accessOf(databases []string, mode string) []string {
@@ -150,8 +155,8 @@ func mysqlEngine(name, hint, image, password string, find func() (program, error
 			}
 		},
 		dropDatabase: func(name string) []string { return []string{"DROP DATABASE IF EXISTS " + name} },
-		readOnly:     func([]string) []string { return []string{"SET GLOBAL read_only = ON"} },
-		readWrite:    func([]string) []string { return []string{"SET GLOBAL read_only = OFF"} },
+		readOnly:     func(string, []string) []string { return []string{"SET GLOBAL read_only = ON"} },
+		readWrite:    func(string, []string) []string { return []string{"SET GLOBAL read_only = OFF"} },
 		port:         "3306/tcp",
 		image:        image,
 		environ:      func(secret string) []string { return []string{password + secret} },

@@ -69,7 +69,7 @@ func mysqlProgram() (program, error) {
 	}
 	serve := p.serve
 	p.serve = func(dir string, port int) []string {
-		return append(serve(dir, port), "--mysqlx=OFF", "--disable-log-bin", "--log-error-verbosity=1")
+		return append(serve(dir, port), "--mysqlx=OFF", "--secure-file-priv=NULL", "--disable-log-bin", "--log-error-verbosity=1")
 	}
 	return p, nil
 }

@@ -125,13 +125,13 @@ func (s *Server) ReadOnly(ctx context.Context) error { return s.allow(ctx, s.eng
 // ReadWrite undoes ReadOnly.
 func (s *Server) ReadWrite(ctx context.Context) error { return s.allow(ctx, s.engine.readWrite) }
 
-func (s *Server) allow(ctx context.Context, statements func([]string) []string) error {
+func (s *Server) allow(ctx context.Context, statements func(string, []string) []string) error {
 	if statements == nil {
 		return ErrForeign
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.run(ctx, statements(s.databases))
+	return s.run(ctx, statements(s.role.Username(), s.databases))
 }
 
 // Close drops the role and ends what was started here.

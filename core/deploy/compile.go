@@ -35,6 +35,8 @@ type Revision struct {
 
 	routes   map[string]Routes // by channel, or BPMN message or signal name
 	patterns map[string]*regexp.Regexp
+	keeps    map[ports.Key]bool
+	signals  map[ports.Key][]Start
 }
 
 // Pattern is a messageTypePattern of one of the revision's models, compiled: an RE2 expression that has to match the whole type.
@@ -65,8 +67,24 @@ type Catch struct {
 	bpmn.Catch
 }
 
+// WaitName is the name of the waits that a message of this channel or BPMN name feeds.
+func WaitName(name string) ports.Key { return ports.NewKey("message", name) }
+
+// Keeps says that messages for waits of this name may be kept before the wait is there: all but those of channels that answer on
+// completion.
+func (r *Revision) Keeps(wait ports.Key) bool { return r.keeps[wait] }
+
+// Knows says that some start or waiting node takes messages of this channel or BPMN name.
+func (r *Revision) Knows(name string) bool {
+	routes := r.routes[name]
+	return len(routes.Starts)+len(routes.Catches) > 0
+}
+
 // Routes answers what a message of this channel or BPMN name can reach.
 func (r *Revision) Routes(name string) Routes { return r.routes[name] }
+
+// SignalStarts are the start events of a signal, by the key of its name.
+func (r *Revision) SignalStarts(name ports.Key) []Start { return r.signals[name] }
 
 // Limits bound what is compiled and what runs.
 type Limits struct {
@@ -82,7 +100,7 @@ func Compile(a *archive.Archive, limits Limits) (*Revision, []lint.Finding) {
 		rev: &Revision{
 			ID: a.ID, Slot: a.Slot(), Supersedes: a.Manifest.Supersedes,
 			Programs: map[string]*step.Program{}, Channels: map[string]channel.Channel{}, Schemas: map[string]*jsonschema.Schema{},
-			routes: map[string]Routes{}, patterns: map[string]*regexp.Regexp{},
+			routes: map[string]Routes{}, patterns: map[string]*regexp.Regexp{}, keeps: map[ports.Key]bool{}, signals: map[ports.Key][]Start{},
 		},
 		templates: map[string]*step.Template{},
 	}
@@ -212,8 +230,13 @@ func (c *compiler) route() {
 		program := c.rev.Programs[p.ID]
 		c.patterns(p)
 		for _, s := range p.Starts {
-			if s.Kind == bpmn.Timer {
+			switch s.Kind {
+			case bpmn.Timer:
 				c.rev.Timers = append(c.rev.Timers, Timer{Process: p.ID, Node: s.Node.ID, Spec: s.Timer})
+				continue
+			case bpmn.Signal:
+				name := ports.NewKey("signal", s.Message)
+				c.rev.signals[name] = append(c.rev.signals[name], Start{program, s})
 				continue
 			}
 			if name := s.Wakes(); name != "" {
@@ -227,6 +250,7 @@ func (c *compiler) route() {
 				r := c.rev.routes[name]
 				r.Catches = append(r.Catches, Catch{program, w})
 				c.rev.routes[name] = r
+				c.rev.keeps[WaitName(name)] = c.rev.Channels[name].AckMode != channel.OnComplete
 			}
 		}
 	}

@@ -30,9 +30,9 @@ const maxEventID = 512
 type Message struct {
 	Rev     *deploy.Revision
 	Channel channel.Channel
-	Name    string // what routes are found by: the channel, or a BPMN message name
-	Key     string // correlation key that came with it (publish), or empty
-	Type    string // message type, or empty
+	Name    string    // what routes are found by: the channel, or a BPMN message name
+	Match   ports.Key // of the correlation key that came with it (publish), or zero
+	Type    string    // message type, or empty
 	Inbox   ports.InboxRef
 	EventID []byte
 	Value   feel.Value
@@ -59,9 +59,18 @@ func Read(rev *deploy.Revision, ch channel.Channel, in ports.Incoming, fresh por
 	return m, nil
 }
 
+// published is how the inbox channels of messages begin that came by their BPMN name.
+const published = "message:"
+
+// PublishedName is the BPMN name of a message that came by it, from its inbox channel.
+func PublishedName(channel string) (string, bool) { return strings.CutPrefix(channel, published) }
+
 // Named is a message by its BPMN name, from the API: not through a channel.
 func Named(rev *deploy.Revision, name, key string, in ports.Incoming, fresh ports.ID) (Message, error) {
-	m := Message{Rev: rev, Name: name, Key: key, Channel: channel.Channel{Name: "message:" + name, Codec: channel.JSON}}
+	m := Message{Rev: rev, Name: name, Channel: channel.Channel{Name: published + name, Codec: channel.JSON}}
+	if key != "" {
+		m.Match = ports.NewKey(key)
+	}
 	value, err := decode(channel.JSON, &in)
 	if err != nil {
 		return m, err

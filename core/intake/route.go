@@ -11,14 +11,11 @@ import (
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
-// WaitName is the name of the waits that a message of this channel or BPMN name feeds.
-func WaitName(name string) ports.Key { return ports.NewKey("message", name) }
-
 // Lookups answers what to ask the store: who waits for this message. None: nobody can.
 func (m *Message) Lookups() ([]ports.Lookup, error) {
 	var out []ports.Lookup
 	add := func(l ports.Lookup) {
-		l.Tenant, l.Wait, l.Module = m.Inbox.Tenant, WaitName(m.Name), m.Rev.Slot.Module
+		l.Tenant, l.Wait, l.Module = m.Inbox.Tenant, deploy.WaitName(m.Name), m.Rev.Slot.Module
 		if !slices.Contains(out, l) {
 			out = append(out, l)
 		}
@@ -29,8 +26,8 @@ func (m *Message) Lookups() ([]ports.Lookup, error) {
 		}
 		for _, a := range c.Aliases {
 			if a.Subscriber {
-				if m.Key != "" {
-					add(ports.Lookup{Alias: "message:" + m.Name, Value: ports.NewKey(m.Key)})
+				if !m.Match.IsZero() {
+					add(ports.Lookup{Alias: "message:" + m.Name, Value: m.Match})
 				}
 				continue
 			}
@@ -71,7 +68,7 @@ func (m *Message) Decide(waiting [][]ports.Waiting) (Route, error) {
 	}
 	var starts []deploy.Start
 	for _, s := range m.Rev.Routes(m.Name).Starts {
-		if s.Kind != bpmn.Signal && m.typed(s.Node.Source) {
+		if m.typed(s.Node.Source) {
 			starts = append(starts, s)
 		}
 	}
@@ -104,7 +101,7 @@ func gather(waiting [][]ports.Waiting) []Relay {
 
 // Event is the message as the step takes it. Match is the correlation value it was found by, where there is one lookup.
 func (m *Message) Event(wait ports.WaitID, lookups []ports.Lookup) step.Event {
-	e := step.Event{Kind: step.KindMessage, Wait: wait, Name: WaitName(m.Name), Payload: m.Value, Headers: m.Headers}
+	e := step.Event{Kind: step.KindMessage, Wait: wait, Name: deploy.WaitName(m.Name), Payload: m.Value, Headers: m.Headers}
 	if len(lookups) == 1 {
 		e.Match = lookups[0].Value
 	}
