@@ -235,13 +235,15 @@ func TestSealRefusesWhatIsNoPackage(t *testing.T) {
 		change func(fstest.MapFS)
 		want   fault.Code
 	}{
-		"no package.yaml":     {func(m fstest.MapFS) { delete(m, "package.yaml") }, fault.PackageInvalid},
-		"unknown key":         {func(m fstest.MapFS) { m["package.yaml"].Data = []byte("lables: {}") }, fault.PackageInvalid},
-		"label with upper":    {func(m fstest.MapFS) { m["package.yaml"].Data = []byte("labels: {tenant: A, module: b, version: '1'}") }, fault.PackageLabel},
-		"double hyphen label": {func(m fstest.MapFS) { m["package.yaml"].Data = []byte("labels: {tenant: a--b, module: b, version: '1'}") }, fault.PackageLabel},
-		"stray file":          {func(m fstest.MapFS) { m["notes.txt"] = &fstest.MapFile{} }, fault.PackageUnexpected},
-		"model elsewhere":     {func(m fstest.MapFS) { m["models/a.bpmn"] = &fstest.MapFile{} }, fault.PackageUnexpected},
-		"link":                {func(m fstest.MapFS) { m["bpmn/l.bpmn"] = &fstest.MapFile{Mode: fs.ModeSymlink} }, fault.ArchiveEntryType},
+		"no package.yaml":  {func(m fstest.MapFS) { delete(m, "package.yaml") }, fault.PackageInvalid},
+		"unknown key":      {func(m fstest.MapFS) { m["package.yaml"].Data = []byte("lables: {}") }, fault.PackageInvalid},
+		"label with upper": {func(m fstest.MapFS) { m["package.yaml"].Data = []byte("labels: {tenant: A, module: b, version: '1'}") }, fault.PackageLabel},
+		"double hyphen label": {func(m fstest.MapFS) {
+			m["package.yaml"].Data = []byte("labels: {tenant: a--b, module: b, version: '1'}")
+		}, fault.PackageLabel},
+		"stray file":      {func(m fstest.MapFS) { m["notes.txt"] = &fstest.MapFile{} }, fault.PackageUnexpected},
+		"model elsewhere": {func(m fstest.MapFS) { m["models/a.bpmn"] = &fstest.MapFile{} }, fault.PackageUnexpected},
+		"link":            {func(m fstest.MapFS) { m["bpmn/l.bpmn"] = &fstest.MapFile{Mode: fs.ModeSymlink} }, fault.ArchiveEntryType},
 		"contract of tomorrow": {func(m fstest.MapFS) {
 			m["package.yaml"].Data = []byte(strings.Replace(packageYAML, "minContract: 1", "minContract: 2", 1))
 		}, fault.ArchiveContract},

@@ -77,6 +77,7 @@ type Event struct {
 	Message string // errors: for people
 	Attempt int    // call-reply, call-failed: of the call
 	Node    string // start: the start event's BPMN id; empty: the none start
+	Process string // child-start: the called process
 	Parent  *Parent
 	From    Source
 	Task    *ports.TaskLock // the lock that a completion names; goes into the step

@@ -42,6 +42,16 @@ const (
 	RequestInvalid  Code = "SUTRA.INTAKE.REQUEST.INVALID"
 	Unauthorized    Code = "SUTRA.INTAKE.AUTH.UNAUTHORIZED"
 
+	SendFailed  Code = "SUTRA.DELIVER.SEND.FAILED"
+	SendRefused Code = "SUTRA.DELIVER.SEND.REFUSED"
+	SecretUnset Code = "SUTRA.CONFIG.SECRET.UNSET"
+
+	TaskUnknown  Code = "SUTRA.TASK.TASK.UNKNOWN"
+	TaskLockLost Code = "SUTRA.TASK.LOCK.LOST"
+	TaskLockHeld Code = "SUTRA.TASK.LOCK.HELD"
+	TaskTerminal Code = "SUTRA.TASK.TASK.TERMINAL"
+	TaskCeiling  Code = "SUTRA.TASK.REQUEST.CEILING"
+
 	NoMatch            Code = "SUTRA.CORRELATE.NO_MATCH"
 	Ambiguous          Code = "SUTRA.CORRELATE.AMBIGUOUS"
 	CorrelationExpired Code = "SUTRA.CORRELATE.EXPIRED"
@@ -66,6 +76,12 @@ const (
 	ChannelTwice      Code = "SUTRA.DEPLOY.CHANNEL.DUPLICATE"
 	SecretLiteral     Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
 	SchemaInvalid     Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
+	TemplateInvalid   Code = "SUTRA.DEPLOY.TEMPLATE.INVALID"
+	TemplateMissing   Code = "SUTRA.MODEL.TEMPLATE.UNKNOWN"
+	ChannelMissing    Code = "SUTRA.MODEL.CHANNEL.UNKNOWN"
+	PatternInvalid    Code = "SUTRA.MODEL.PATTERN.INVALID"
+	ProcessTwice      Code = "SUTRA.MODEL.PROCESS.DUPLICATE"
+	ProcessNone       Code = "SUTRA.MODEL.PROCESS.NONE"
 	DeployInvalid     Code = "SUTRA.DEPLOY.PACKAGE.REFUSED"
 	DoorTaken         Code = "SUTRA.DEPLOY.DOOR.TAKEN"
 	DeploySuperseded  Code = "SUTRA.DEPLOY.SLOT.SUPERSEDED"
@@ -73,6 +89,15 @@ const (
 	DeploymentUnknown Code = "SUTRA.DEPLOY.DEPLOYMENT.UNKNOWN"
 	DeployForbidden   Code = "SUTRA.DEPLOY.TENANT.FORBIDDEN"
 	OperationUnknown  Code = "SUTRA.DEPLOY.OPERATION.UNKNOWN"
+
+	DecisionXML        Code = "SUTRA.MODEL.DECISION.UNREADABLE"
+	DecisionInvalid    Code = "SUTRA.MODEL.DECISION.INVALID"
+	DecisionTwice      Code = "SUTRA.MODEL.DECISION.DUPLICATE"
+	DecisionType       Code = "SUTRA.MODEL.DECISION.TYPE_UNKNOWN"
+	DecisionLanguage   Code = "SUTRA.MODEL.DECISION.LANGUAGE"
+	DecisionExpression Code = "SUTRA.MODEL.DECISION.EXPRESSION"
+	DecisionUnknown    Code = "SUTRA.MODEL.DECISION.UNKNOWN"
+	DecisionHitPolicy  Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
 
 	AdminClosed    Code = "SUTRA.ADMIN.AUTH.NOT_CONFIGURED"
 	AdminUnknown   Code = "SUTRA.ADMIN.AUTH.UNAUTHORIZED"
@@ -114,6 +139,14 @@ var table = append([]Entry{
 	{EventIDMissing, Reject, 400},
 	{RequestInvalid, Reject, 400},
 	{Unauthorized, Reject, 401},
+	{SendFailed, Redeliver, 502},
+	{SendRefused, Reject, 502},
+	{SecretUnset, Operator, 503},
+	{TaskUnknown, Reject, 404},
+	{TaskLockLost, Reject, 409},
+	{TaskLockHeld, Redeliver, 409},
+	{TaskTerminal, Reject, 409},
+	{TaskCeiling, Reject, 400},
 	{NoMatch, Reject, 404},
 	{Ambiguous, Reject, 409},
 	{CorrelationExpired, Reject, 404},
@@ -137,6 +170,12 @@ var table = append([]Entry{
 	{ChannelTwice, Reject, 422},
 	{SecretLiteral, Reject, 422},
 	{SchemaInvalid, Reject, 422},
+	{TemplateInvalid, Reject, 422},
+	{TemplateMissing, Reject, 422},
+	{ChannelMissing, Reject, 422},
+	{PatternInvalid, Reject, 422},
+	{ProcessTwice, Reject, 422},
+	{ProcessNone, Reject, 422},
 	{DeployInvalid, Reject, 422},
 	{DoorTaken, Reject, 409},
 	{DeploySuperseded, Reject, 409},
@@ -144,6 +183,14 @@ var table = append([]Entry{
 	{DeploymentUnknown, Reject, 404},
 	{DeployForbidden, Reject, 403},
 	{OperationUnknown, Reject, 404},
+	{DecisionXML, Reject, 422},
+	{DecisionInvalid, Reject, 422},
+	{DecisionTwice, Reject, 422},
+	{DecisionType, Reject, 422},
+	{DecisionLanguage, Reject, 422},
+	{DecisionExpression, Reject, 422},
+	{DecisionUnknown, Reject, 422},
+	{DecisionHitPolicy, Operator, 500},
 	{AdminClosed, Operator, 503},
 	{AdminUnknown, Reject, 401},
 	{AdminForbidden, Reject, 403},
