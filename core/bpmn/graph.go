@@ -138,7 +138,12 @@ type Node struct {
 
 	Reply *Reply
 	Send  *Send
+
+	reach map[*Flow]nodeSet // inclusive and complex gateways: from where each incoming flow can still get a token
 }
+
+// Reaches says that a token at from can come to an incoming flow of this inclusive or complex gateway without passing the gateway.
+func (n *Node) Reaches(f *Flow, from *Node) bool { return n.reach[f].has(from.Index) }
 
 // Flow is a sequence flow.
 type Flow struct {

@@ -156,6 +156,7 @@ func (r *reader) process(e *element) *Process {
 	}
 	c.linkEvents()
 	c.compensations()
+	c.reach()
 	c.check(e)
 	c.routes()
 	c.unread(e)

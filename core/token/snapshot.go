@@ -169,12 +169,22 @@ type Alias struct {
 
 // Entry is one completed activity that can be compensated. A scope keeps them in order of completion.
 type Entry struct {
-	Node      string       // the activity
+	Node      string // the activity
+	Kind      EntryKind
 	Variables feel.Context // its locals at completion
-	Round     bool         // one iteration of a loop or multi-instance, not the whole of it
 	Together  bool         // the entries of Log run together: iterations of a parallel multi-instance
 	Log       []Entry      // what completed inside it
 }
+
+// EntryKind is what an entry undoes.
+type EntryKind uint8
+
+// The kinds of entries.
+const (
+	HandlerEntry EntryKind = iota + 1 // an activity, by its boundary handler
+	NestedEntry                       // a sub-process, by its inside
+	RoundsEntry                       // a loop or multi-instance, by its iterations
+)
 
 // Undoing is one running compensation: entries of a log, last completed first. Its handlers are the tokens that name it.
 type Undoing struct {

@@ -110,7 +110,7 @@ func (u *unwiring) key(data []byte) (k ports.Key) {
 func (u *unwiring) entries(log []wireEntry) []Entry {
 	var out []Entry
 	for _, e := range log {
-		out = append(out, Entry{u.name(e.Node), values(e.Variables), e.Round, e.Together, u.entries(e.Log)})
+		out = append(out, Entry{u.name(e.Node), EntryKind(e.Kind), values(e.Variables), e.Together, u.entries(e.Log)})
 	}
 	return out
 }

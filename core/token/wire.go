@@ -117,8 +117,8 @@ type (
 	}
 	wireEntry struct {
 		Node      uint              `cbor:"1,keyasint,omitempty"`
-		Variables map[string]Stored `cbor:"2,keyasint,omitempty"`
-		Round     bool              `cbor:"3,keyasint,omitempty"`
+		Kind      uint8             `cbor:"2,keyasint,omitempty"`
+		Variables map[string]Stored `cbor:"3,keyasint,omitempty"`
 		Together  bool              `cbor:"4,keyasint,omitempty"`
 		Log       []wireEntry       `cbor:"5,keyasint,omitempty"`
 	}
@@ -251,7 +251,7 @@ func wireBodyOf(b *Body) *wireBody {
 func (n *names) entries(log []Entry) []wireEntry {
 	var out []wireEntry
 	for _, e := range log {
-		out = append(out, wireEntry{n.place(e.Node), stored(e.Variables), e.Round, e.Together, n.entries(e.Log)})
+		out = append(out, wireEntry{n.place(e.Node), uint8(e.Kind), stored(e.Variables), e.Together, n.entries(e.Log)})
 	}
 	return out
 }
