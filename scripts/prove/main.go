@@ -24,9 +24,9 @@ func main() {
 	require := flag.String("require", "", "`dialects` that must be proven, separated by blanks or commas")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	required := strings.FieldsFunc(*require, func(r rune) bool { return r == ' ' || r == ',' })
 	verdicts, err := prove(ctx, os.Stdout, required)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "prove:", err)
 		os.Exit(1)
