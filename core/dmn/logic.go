@@ -156,10 +156,13 @@ func (l conditional) eval(env feel.Env) (feel.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if condition == feel.Boolean(true) {
+	switch condition {
+	case feel.Boolean(true):
 		return l.yes.eval(env)
+	case feel.Boolean(false):
+		return l.no.eval(env)
 	}
-	return l.no.eval(env)
+	return nil, nil
 }
 
 func (l filter) eval(env feel.Env) (feel.Value, error) {
@@ -221,20 +224,20 @@ func (l iteration) eval(env feel.Env) (feel.Value, error) {
 	return l.combine(results), nil
 }
 
-// combine is the list of results of for, their conjunction for every, their disjunction for some.
+// combine is the list of results of for, their conjunction for every, their disjunction for some; null when one is not boolean.
 func (l iteration) combine(results feel.List) feel.Value {
 	if l.kind == "for" {
 		return results
 	}
 	decisive := feel.Boolean(l.kind == "some")
-	var combined feel.Value = !decisive
+	combined := !decisive
 	for _, v := range results {
-		switch v {
-		case decisive:
-			return decisive
-		case !decisive:
-		default:
-			combined = nil
+		truth, ok := v.(feel.Boolean)
+		if !ok {
+			return nil
+		}
+		if truth == decisive {
+			combined = decisive
 		}
 	}
 	return combined

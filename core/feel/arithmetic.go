@@ -9,7 +9,7 @@ type (
 )
 
 func (n *arithmeticNode) eval(m *machine, f *frame) Value {
-	left, right := single(m.eval(n.left, f)), single(m.eval(n.right, f))
+	left, right := m.eval(n.left, f), m.eval(n.right, f)
 	if left == nil || right == nil {
 		return nil
 	}
@@ -29,14 +29,6 @@ func (n *arithmeticNode) eval(m *machine, f *frame) Value {
 		return nil
 	}
 	return base.power(exponent)
-}
-
-// single takes the element out of a list of one.
-func single(v Value) Value {
-	if list, ok := v.(List); ok && len(list) == 1 {
-		return list[0]
-	}
-	return v
 }
 
 func (m *machine) add(a, b Value) Value {
@@ -124,7 +116,7 @@ func divide(a, b Value) Value {
 }
 
 func (n *negateNode) eval(m *machine, f *frame) Value {
-	switch operand := single(m.eval(n.operand, f)).(type) {
+	switch operand := m.eval(n.operand, f).(type) {
 	case Number:
 		return operand.negate()
 	case DaysTime:

@@ -8,7 +8,7 @@ import (
 var temporals = definitions{
 	"now()":                               func(m *machine, _ []Value) Value { return DateTimeOf(m.env.Now) },
 	"today()":                             func(m *machine, _ []Value) Value { return dateOf(m.env.Now.UTC()) },
-	"is(value1, value2)":                  func(_ *machine, args []Value) Value { return Boolean(identical(args[0], args[1])) },
+	"is(value1?, value2?)":                func(_ *machine, args []Value) Value { return Boolean(identical(argument(args, 0), argument(args, 1))) },
 	"day of year(date)":                   calendar(func(t time.Time) Value { return numberOf(int64(t.YearDay())) }),
 	"day of week(date)":                   calendar(func(t time.Time) Value { return String(t.Weekday().String()) }),
 	"month of year(date)":                 calendar(func(t time.Time) Value { return String(t.Month().String()) }),

@@ -143,6 +143,9 @@ func (n *valueTest) eval(m *machine, f *frame) Value {
 	if truth, ok := value.(Boolean); ok && n.readsInput {
 		return truth
 	}
+	if _, isRange := n.value.(*rangeNode); isRange && value == nil {
+		return nil
+	}
 	return holds(value, m.input(f))
 }
 

@@ -139,7 +139,7 @@ func (n Number) negate() Value {
 
 // quantize rounds to a number of places after the point, or before it when negative.
 func (n Number) quantize(places Number, rounding apd.Rounder) Value {
-	scale, ok := places.int()
+	scale, ok := wholeInt(places)
 	if !ok || scale < -6111 || scale > 6176 {
 		return nil
 	}
