@@ -36,7 +36,6 @@ type translator struct {
 	out     strings.Builder
 	options string // flags that package regexp has too
 	dotAll  bool
-	spaced  bool // white space stands for nothing
 	literal bool
 }
 
@@ -49,7 +48,7 @@ func (t *translator) flags(flags Value) bool {
 		case 's':
 			t.dotAll = true
 		case 'x':
-			t.spaced = true
+			t.source = collapse(t.source)
 		case 'q':
 			t.literal = true
 		default:
@@ -57,6 +56,22 @@ func (t *translator) flags(flags Value) bool {
 		}
 	}
 	return ok
+}
+
+// collapse removes white space outside of character classes, also from within escapes.
+func collapse(pattern string) string {
+	depth := 0
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth--
+		case depth == 0 && strings.ContainsRune(" \t\n\r", r):
+			return -1
+		}
+		return r
+	}, pattern)
 }
 
 func (t *translator) prefix() string {
@@ -90,7 +105,6 @@ func (t *translator) translate() bool {
 			t.out.WriteString(`[^\n\r]`)
 		case c == '(' && strings.HasPrefix(t.source[t.pos:], "(?") && !strings.HasPrefix(t.source[t.pos:], "(?:"):
 			return false // groups with flags or names are not XPath's
-		case t.spaced && strings.IndexByte(" \t\n\r", c) >= 0:
 		default:
 			t.out.WriteByte(c)
 		}
@@ -132,9 +146,6 @@ func (t *translator) category() bool {
 		return false
 	}
 	text := t.source[t.pos : t.pos+end+1]
-	if t.spaced {
-		text = strings.Join(strings.Fields(text), "")
-	}
 	switch text {
 	case `\p{IsBasicLatin}`:
 		text = `[\x00-\x7F]`
