@@ -13,6 +13,11 @@ func (n *arithmeticNode) eval(m *machine, f *frame) Value {
 	if left == nil || right == nil {
 		return nil
 	}
+	if a, ok := left.(Number); ok {
+		if b, ok := right.(Number); ok {
+			m.weigh(a, b)
+		}
+	}
 	switch n.operator {
 	case "+":
 		return m.add(left, right)
@@ -28,6 +33,7 @@ func (n *arithmeticNode) eval(m *machine, f *frame) Value {
 	if !ok || !isNumber {
 		return nil
 	}
+	m.spend(stepsOfPower)
 	return base.power(exponent)
 }
 
@@ -35,6 +41,7 @@ func (m *machine) add(a, b Value) Value {
 	switch a := a.(type) {
 	case Number:
 		if b, ok := b.(Number); ok {
+			m.weigh(a, b)
 			return a.add(b)
 		}
 	case String:

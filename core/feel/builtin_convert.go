@@ -17,6 +17,7 @@ func stringFunction(m *machine, args []Value) Value {
 	if args[0] == nil {
 		return nil
 	}
+	m.measure(args[0])
 	return m.text(Text(args[0]))
 }
 

@@ -72,9 +72,9 @@ func substringAfter(s, match String) Value {
 	return String(after)
 }
 
-func matches(_ *machine, args []Value) Value {
+func matches(m *machine, args []Value) Value {
 	input, ok := as[String](args[0])
-	pattern, isPattern := regular(args[1], argument(args, 2))
+	pattern, isPattern := regular(m, input, args[1], argument(args, 2))
 	if !ok || !isPattern {
 		return nil
 	}
@@ -83,7 +83,7 @@ func matches(_ *machine, args []Value) Value {
 
 func replace(m *machine, args []Value) Value {
 	input, ok := as[String](args[0])
-	pattern, isPattern := regular(args[1], argument(args, 3))
+	pattern, isPattern := regular(m, input, args[1], argument(args, 3))
 	replacement, isText := as[String](args[2])
 	if !ok || !isPattern || !isText || pattern.MatchString("") {
 		return nil
@@ -131,7 +131,7 @@ func replacementTemplate(text string, groups int) (string, bool) {
 
 func split(m *machine, args []Value) Value {
 	s, ok := as[String](args[0])
-	pattern, isPattern := regular(args[1], nil)
+	pattern, isPattern := regular(m, s, args[1], nil)
 	if !ok || !isPattern {
 		return nil
 	}

@@ -154,7 +154,7 @@ func (n *functionNode) eval(m *machine, f *frame) Value {
 	fn, scope := &Function{parameters: n.parameters}, m.env.Scope
 	fn.run = func(m *machine, args []Value) Value {
 		m = &machine{env: m.env.In(scope), meter: m.meter}
-		args, ok := fn.fit(args)
+		args, ok := fn.fit(m, args)
 		if !ok {
 			return nil
 		}
@@ -249,5 +249,7 @@ func element(list List, position Number) Value {
 }
 
 func (n *instanceNode) eval(m *machine, f *frame) Value {
-	return Boolean(n.kind.Contains(m.eval(n.value, f)))
+	value := m.eval(n.value, f)
+	m.measure(value)
+	return Boolean(n.kind.Contains(value))
 }

@@ -10,8 +10,8 @@ import (
 const maxPattern = 4 << 10
 
 // regular compiles a pattern of XPath 2.0, which FEEL refers to, for package regexp. Back-references and the names of Unicode
-// blocks are not supported: matching stays linear in the input.
-func regular(pattern, flags Value) (*regexp.Regexp, bool) {
+// blocks are not supported: matching stays linear in the input, and is paid for before it is done.
+func regular(m *machine, input String, pattern, flags Value) (*regexp.Regexp, bool) {
 	p, ok := as[String](pattern)
 	if !ok || len(p) > maxPattern {
 		return nil, false
@@ -25,8 +25,23 @@ func regular(pattern, flags Value) (*regexp.Regexp, bool) {
 	} else if !t.translate() {
 		return nil, false
 	}
-	compiled, err := regexp.Compile(t.prefix() + t.out.String())
+	text := t.prefix() + t.out.String()
+	m.spend(1 + programSize(text)*(1+len(input))/64)
+	compiled, err := regexp.Compile(text)
 	return compiled, err == nil
+}
+
+// programSize is what a pattern costs for each byte that it is matched against.
+func programSize(pattern string) int {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(program.Inst)
 }
 
 // translator rewrites what the two dialects spell differently.
