@@ -99,6 +99,8 @@ const (
 	DecisionUnknown    Code = "SUTRA.MODEL.DECISION.UNKNOWN"
 	DecisionHitPolicy  Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
 
+	AdminClaimHeld Code = "SUTRA.ADMIN.MIGRATE.CLAIM_HELD"
+	NotFailed      Code = "SUTRA.ADMIN.RESUME.NOT_FAILED"
 	AdminClosed    Code = "SUTRA.ADMIN.AUTH.NOT_CONFIGURED"
 	AdminUnknown   Code = "SUTRA.ADMIN.AUTH.UNAUTHORIZED"
 	AdminForbidden Code = "SUTRA.ADMIN.AUTH.FORBIDDEN"
@@ -191,6 +193,8 @@ var table = []Entry{
 	{DecisionExpression, Reject, 422},
 	{DecisionUnknown, Reject, 422},
 	{DecisionHitPolicy, Operator, 500},
+	{AdminClaimHeld, Redeliver, 409},
+	{NotFailed, Reject, 409},
 	{AdminClosed, Operator, 503},
 	{AdminUnknown, Reject, 401},
 	{AdminForbidden, Reject, 403},
