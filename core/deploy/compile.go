@@ -80,6 +80,16 @@ func (r *Revision) Knows(name string) bool {
 	return len(routes.Starts)+len(routes.Catches) > 0
 }
 
+// Timer finds a timer start event; nil: there is none.
+func (r *Revision) Timer(process, node string) *bpmn.TimerSpec {
+	for _, t := range r.Timers {
+		if t.Process == process && t.Node == node {
+			return t.Spec
+		}
+	}
+	return nil
+}
+
 // Routes answers what a message of this channel or BPMN name can reach.
 func (r *Revision) Routes(name string) Routes { return r.routes[name] }
 

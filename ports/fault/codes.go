@@ -90,6 +90,17 @@ const (
 	DeployForbidden   Code = "SUTRA.DEPLOY.TENANT.FORBIDDEN"
 	OperationUnknown  Code = "SUTRA.DEPLOY.OPERATION.UNKNOWN"
 
+	DecisionXML        Code = "SUTRA.MODEL.DECISION.UNREADABLE"
+	DecisionInvalid    Code = "SUTRA.MODEL.DECISION.INVALID"
+	DecisionTwice      Code = "SUTRA.MODEL.DECISION.DUPLICATE"
+	DecisionType       Code = "SUTRA.MODEL.DECISION.TYPE_UNKNOWN"
+	DecisionLanguage   Code = "SUTRA.MODEL.DECISION.LANGUAGE"
+	DecisionExpression Code = "SUTRA.MODEL.DECISION.EXPRESSION"
+	DecisionUnknown    Code = "SUTRA.MODEL.DECISION.UNKNOWN"
+	DecisionHitPolicy  Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
+
+	AdminClaimHeld Code = "SUTRA.ADMIN.MIGRATE.CLAIM_HELD"
+	NotFailed      Code = "SUTRA.ADMIN.RESUME.NOT_FAILED"
 	AdminClosed    Code = "SUTRA.ADMIN.AUTH.NOT_CONFIGURED"
 	AdminUnknown   Code = "SUTRA.ADMIN.AUTH.UNAUTHORIZED"
 	AdminForbidden Code = "SUTRA.ADMIN.AUTH.FORBIDDEN"
@@ -174,6 +185,16 @@ var table = []Entry{
 	{DeploymentUnknown, Reject, 404},
 	{DeployForbidden, Reject, 403},
 	{OperationUnknown, Reject, 404},
+	{DecisionXML, Reject, 422},
+	{DecisionInvalid, Reject, 422},
+	{DecisionTwice, Reject, 422},
+	{DecisionType, Reject, 422},
+	{DecisionLanguage, Reject, 422},
+	{DecisionExpression, Reject, 422},
+	{DecisionUnknown, Reject, 422},
+	{DecisionHitPolicy, Operator, 500},
+	{AdminClaimHeld, Redeliver, 409},
+	{NotFailed, Reject, 409},
 	{AdminClosed, Operator, 503},
 	{AdminUnknown, Reject, 401},
 	{AdminForbidden, Reject, 403},
