@@ -38,6 +38,7 @@ func FuzzCompileEval(f *testing.F) {
 }
 
 func run(t *testing.T, e *feel.Expression) feel.Value {
+	t.Helper()
 	env := env()
 	env.Steps = 20_000
 	v, err := e.Eval(env)
