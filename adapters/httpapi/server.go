@@ -21,6 +21,7 @@ type Deps struct {
 	Intake      ports.Intake
 	Deployer    ports.Deployer
 	Operator    ports.Operator
+	Tasks       ports.TaskQueue
 	Views       ports.Views
 	Deployments ports.Deployments
 	Leases      ports.Leases
@@ -99,6 +100,11 @@ func (s *Server) Routes() []Route {
 		{"POST", "/sutra/processes/:process/instances", Operate, s.start},
 		{"POST", "/sutra/messages/:name", Operate, s.publish},
 		{"POST", "/sutra/signals/:name", Operate, s.signal},
+		{"POST", "/sutra/external-tasks/fetch-and-lock", Worker, s.fetch},
+		{"POST", "/sutra/external-tasks/:id/complete", Worker, s.complete},
+		{"POST", "/sutra/external-tasks/:id/failure", Worker, s.failure},
+		{"POST", "/sutra/external-tasks/:id/extend-lock", Worker, s.extend},
+		{"POST", "/sutra/external-tasks/:id/bpmn-error", Worker, s.bpmnError},
 		{"POST", "/admin/deployments", Admin, s.deploy},
 		{"DELETE", "/admin/deployments/:id", Admin, s.undeploy},
 		{"GET", "/admin/operations/:id", Admin, s.operation},

@@ -108,7 +108,7 @@ func wire(s settings, store ports.Store, log *slog.Logger) (process, error) {
 		Senders: map[string]ports.Sender{"http": sender, "https": sender},
 	})
 	server := httpapi.New(httpapi.Deps{
-		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
+		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
 		Health: r, Clock: store.Clock(), Log: log, Keys: s.keys, MaxArchive: s.replica.Archives.Archive, MaxPayload: s.replica.MaxPayload,
 		Duration: duration, Open: s.open,
 	}, listener)

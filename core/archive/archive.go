@@ -81,7 +81,7 @@ func checkPath(path string, limits Limits) *fault.Fault {
 	case strings.HasPrefix(path, "/") || strings.Contains(path, "\\") || strings.Contains(path, ":"):
 		return invalid("is no relative path with forward slashes")
 	}
-	for _, part := range strings.SplitSeq(path, "/") {
+	for part := range strings.SplitSeq(path, "/") {
 		if part == "" || part == "." || part == ".." {
 			return invalid("leaves its folder or has an empty part")
 		}
