@@ -26,6 +26,7 @@ type Deps struct {
 	Deployments ports.Deployments
 	Leases      ports.Leases
 	Health      ports.Health
+	Metrics     http.Handler
 	Clock       ports.Clock
 	Log         *slog.Logger
 	Keys        []Key                               // none: the API is closed
@@ -90,6 +91,7 @@ type handler func(http.ResponseWriter, bunrouter.Request, Principal) error
 // Routes is the whole surface but the channels.
 func (s *Server) Routes() []Route {
 	return []Route{
+		{"GET", "/metrics", "", s.metrics},
 		{"GET", "/sutra/health/live", "", s.live},
 		{"GET", "/sutra/health/ready", "", s.ready},
 		{"GET", "/sutra/deployments", Operate, s.deployments},

@@ -189,6 +189,7 @@ func (r *Replica) Run(ctx context.Context, grace time.Duration, doors ...Door) e
 	defer over()
 
 	r.Intake.Held.Close()
+	r.Tasks.Close()
 	for _, door := range doors {
 		err = errors.Join(err, door.Shut(ctx))
 	}

@@ -40,13 +40,20 @@ type Queue struct {
 	Deps
 	mu     sync.Mutex
 	parked chan struct{} // closed when a task is parked here, then made anew
+	shut   chan struct{} // closed at shutdown
+	once   sync.Once
 }
 
 // New makes a queue.
-func New(d Deps) *Queue { return &Queue{Deps: d, parked: make(chan struct{})} }
+func New(d Deps) *Queue {
+	return &Queue{Deps: d, parked: make(chan struct{}), shut: make(chan struct{})}
+}
 
 // poll is how often a long poll looks for tasks that were parked on other replicas.
 const poll = 500 * time.Millisecond
+
+// Close ends every long poll, empty-handed.
+func (q *Queue) Close() { q.once.Do(func() { close(q.shut) }) }
 
 // Parked wakes every long poll on this replica.
 func (q *Queue) Parked() {
@@ -78,9 +85,12 @@ func (q *Queue) Fetch(ctx context.Context, f ports.TaskFetch) ([]ports.LockedTas
 		case <-over.C:
 			again.Stop()
 			return nil, nil
-		case <-ctx.Done():
+		case <-q.shut:
 			again.Stop()
 			return nil, nil
+		case <-ctx.Done():
+			again.Stop()
+			return nil, ctx.Err()
 		}
 		again.Stop()
 	}
