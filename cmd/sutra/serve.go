@@ -14,6 +14,7 @@ import (
 	"github.com/sutra-engine/sutra/adapters/database"
 	"github.com/sutra-engine/sutra/adapters/httpapi"
 	"github.com/sutra-engine/sutra/adapters/system"
+	"github.com/sutra-engine/sutra/adapters/telemetry"
 	"github.com/sutra-engine/sutra/adapters/webhook"
 	"github.com/sutra-engine/sutra/app/replica"
 	"github.com/sutra-engine/sutra/ports"
@@ -102,14 +103,16 @@ func wire(s settings, store ports.Store, log *slog.Logger) (process, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = s.replica.OutboxParallel
 	sender := webhook.New(s.replica.SendTimeout, transport)
+	metrics := telemetry.New()
+	metrics.Backlog(store.Views(), store.Clock())
 	r := replica.New(replica.Deps{
-		Store: store, Config: s.replica, Secrets: system.Secrets{}, IDs: &system.IDs{}, Now: system.Now, Watch: ports.Blind{}, Log: log,
+		Store: store, Config: s.replica, Secrets: system.Secrets{}, IDs: &system.IDs{}, Now: system.Now, Watch: metrics, Log: log,
 		Name: host, Address: listener.Addr().String(),
 		Senders: map[string]ports.Sender{"http": sender, "https": sender},
 	})
 	server := httpapi.New(httpapi.Deps{
-		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
-		Health: r, Clock: store.Clock(), Log: log, Keys: s.keys, MaxArchive: s.replica.Archives.Archive, MaxPayload: s.replica.MaxPayload,
+		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
+		Health: r, Metrics: metrics.Handler(), Clock: store.Clock(), Log: log, Keys: s.keys, MaxArchive: s.replica.Archives.Archive, MaxPayload: s.replica.MaxPayload,
 		Duration: duration, Open: s.open,
 	}, listener)
 	return process{r, server, listener, s.grace}, nil
