@@ -19,11 +19,8 @@ const retryAfter = "1"
 func (s *Server) problems(next bunrouter.HandlerFunc) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, req bunrouter.Request) error {
 		err := next(w, req)
-		if err == nil {
+		if gone := req.Context().Err() != nil; err == nil || gone { // nobody is there to be answered
 			return nil
-		}
-		if req.Context().Err() != nil {
-			return nil // nobody is there to be answered
 		}
 		p := problem(err)
 		if p.Status >= 500 {

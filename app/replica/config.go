@@ -3,6 +3,7 @@ package replica
 import (
 	"time"
 
+	"github.com/sutra-engine/sutra/app/tasks"
 	"github.com/sutra-engine/sutra/core/archive"
 	"github.com/sutra-engine/sutra/core/deploy"
 )
@@ -26,6 +27,7 @@ type Config struct {
 	MaxPayload                                     int64
 	FleetWait                                      time.Duration
 
+	Tasks    tasks.Limits
 	Archives archive.Limits
 	Limits   deploy.Limits
 }
@@ -46,6 +48,9 @@ func Default(cores int) Config {
 		ReplyTimeout:    30 * time.Second,
 		MaxPayload:      10 << 20,
 		FleetWait:       30 * time.Second,
-		Archives:        archive.Default(),
+		Tasks: tasks.Limits{
+			DefaultLock: 30 * time.Second, MaxLock: time.Hour, MaxWait: 30 * time.Second, MaxTasks: 100, Retries: 3, RetryAfter: 10 * time.Second,
+		},
+		Archives: archive.Default(),
 	}
 }

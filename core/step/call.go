@@ -12,3 +12,8 @@ func EncodeCallReply(attempt, status int, headers []ports.Header, value feel.Val
 
 // EncodeCallFailed is the payload of a call-failed delivery: EventOf reads it back as Attempt, Code and Message.
 func EncodeCallFailed(attempt int, code, message string) []byte { return nil }
+
+// EncodeTaskError is the payload of a task-error delivery: EventOf reads it back as Code, Message and Payload.
+func EncodeTaskError(code, message string, variables feel.Value) ([]byte, error) {
+	return nil, errUnwritten
+}
