@@ -91,7 +91,7 @@ type xmlReader struct {
 func (r *xmlReader) root() (*element, error) {
 	for {
 		token, err := r.decoder.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil, errors.New("the file holds no definitions")
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package dmn
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/sutra-engine/sutra/core/feel"
 	"github.com/sutra-engine/sutra/ports/fault"
@@ -128,9 +129,7 @@ func (e *evaluation) knowledge(n *node) (feel.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, v := range required {
-		names[name] = v
-	}
+	maps.Copy(names, required)
 	return fn, nil
 }
 

@@ -2,6 +2,7 @@ package dmn
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sutra-engine/sutra/core/feel"
 )
@@ -156,10 +157,13 @@ func (l conditional) eval(env feel.Env) (feel.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if condition == feel.Boolean(true) {
+	switch condition {
+	case feel.Boolean(true):
 		return l.yes.eval(env)
+	case feel.Boolean(false):
+		return l.no.eval(env)
 	}
-	return l.no.eval(env)
+	return nil, nil
 }
 
 func (l filter) eval(env feel.Env) (feel.Value, error) {
@@ -210,7 +214,7 @@ func (l iteration) eval(env feel.Env) (feel.Value, error) {
 	for _, item := range items {
 		names := feel.Context{l.variable: item}
 		if l.kind == "for" {
-			names["partial"] = results[:len(results):len(results)]
+			names["partial"] = slices.Clip(results)
 		}
 		v, err := l.body.eval(with(env, names))
 		if err != nil {
@@ -221,20 +225,20 @@ func (l iteration) eval(env feel.Env) (feel.Value, error) {
 	return l.combine(results), nil
 }
 
-// combine is the list of results of for, their conjunction for every, their disjunction for some.
+// combine is the list of results of for, their conjunction for every, their disjunction for some; null when one is not boolean.
 func (l iteration) combine(results feel.List) feel.Value {
 	if l.kind == "for" {
 		return results
 	}
 	decisive := feel.Boolean(l.kind == "some")
-	var combined feel.Value = !decisive
+	combined := !decisive
 	for _, v := range results {
-		switch v {
-		case decisive:
-			return decisive
-		case !decisive:
-		default:
-			combined = nil
+		truth, ok := v.(feel.Boolean)
+		if !ok {
+			return nil
+		}
+		if truth == decisive {
+			combined = decisive
 		}
 	}
 	return combined

@@ -9,9 +9,14 @@ type (
 )
 
 func (n *arithmeticNode) eval(m *machine, f *frame) Value {
-	left, right := single(m.eval(n.left, f)), single(m.eval(n.right, f))
+	left, right := m.eval(n.left, f), m.eval(n.right, f)
 	if left == nil || right == nil {
 		return nil
+	}
+	if a, ok := left.(Number); ok {
+		if b, ok := right.(Number); ok {
+			m.weigh(a, b)
+		}
 	}
 	switch n.operator {
 	case "+":
@@ -28,21 +33,15 @@ func (n *arithmeticNode) eval(m *machine, f *frame) Value {
 	if !ok || !isNumber {
 		return nil
 	}
+	m.spend(stepsOfPower)
 	return base.power(exponent)
-}
-
-// single takes the element out of a list of one.
-func single(v Value) Value {
-	if list, ok := v.(List); ok && len(list) == 1 {
-		return list[0]
-	}
-	return v
 }
 
 func (m *machine) add(a, b Value) Value {
 	switch a := a.(type) {
 	case Number:
 		if b, ok := b.(Number); ok {
+			m.weigh(a, b)
 			return a.add(b)
 		}
 	case String:
@@ -124,7 +123,7 @@ func divide(a, b Value) Value {
 }
 
 func (n *negateNode) eval(m *machine, f *frame) Value {
-	switch operand := single(m.eval(n.operand, f)).(type) {
+	switch operand := m.eval(n.operand, f).(type) {
 	case Number:
 		return operand.negate()
 	case DaysTime:

@@ -21,6 +21,7 @@ var overloads = map[string][]string{
 	"date and time":             {"date, time", "year, month, day, hour, minute, second", "year, month, day, hour, minute, second, offset"},
 	"time":                      {"hour, minute, second", "hour, minute, second, offset"},
 	"list replace":              {"list, match, newItem"},
+	"string join":               {"list, delimiter, prefix, suffix"},
 	"context put":               {"context, keys, value"},
 	"before":                    {"point, range", "range, point", "range1, range2"},
 	"after":                     {"point, range", "range, point", "range1, range2"},
@@ -97,6 +98,14 @@ func argument(args []Value, i int) Value {
 		return args[i]
 	}
 	return nil
+}
+
+// single takes the element out of a list of one.
+func single(v Value) Value {
+	if list, ok := v.(List); ok && len(list) == 1 {
+		return list[0]
+	}
+	return v
 }
 
 // as answers the value, or the one element of the list, when it is of type T.

@@ -17,6 +17,7 @@ func stringFunction(m *machine, args []Value) Value {
 	if args[0] == nil {
 		return nil
 	}
+	m.measure(args[0])
 	return m.text(Text(args[0]))
 }
 
@@ -221,7 +222,7 @@ func rangeOfText(s String) Value {
 		if !ok || !both {
 			return nil
 		}
-		if order, ok := Compare(low, high); low != nil && high != nil && (!ok || order > 0) {
+		if !bounded(r) {
 			return nil
 		}
 		return r.checked()
@@ -229,22 +230,21 @@ func rangeOfText(s String) Value {
 	return nil
 }
 
-// literalOf reads the tokens of a literal, or of a date or duration made of a string literal. No tokens are an open end.
+// literalOf reads the tokens of a literal, or of a date or duration made of a string literal.
 func literalOf(tokens []token) (Value, bool) {
-	words := ""
+	var words strings.Builder
 	for _, t := range tokens {
-		if t.kind == tokenString {
-			words += `""`
-		} else if t.kind == tokenNumber {
-			words += "0"
-		} else {
-			words += t.text + " "
+		switch t.kind {
+		case tokenString:
+			words.WriteString(`""`)
+		case tokenNumber:
+			words.WriteByte('0')
+		default:
+			words.WriteString(t.text + " ")
 		}
 	}
 	var v Value
-	switch words {
-	case "":
-		return nil, true
+	switch words.String() {
 	case "0", "- 0":
 		n, ok := parseNumber(strings.Repeat("-", len(tokens)-1) + tokens[len(tokens)-1].text)
 		return n, ok

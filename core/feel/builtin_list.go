@@ -30,21 +30,16 @@ var lists = definitions{
 	"sort(list, precedes?)":                  sortList,
 }
 
-func same(a, b Value) bool {
-	equal, ok := Equal(a, b)
-	return ok && equal
+func (m *machine) position(list List, v Value) int {
+	return slices.IndexFunc(list, func(item Value) bool { return m.same(v, item) })
 }
 
-func position(list List, v Value) int {
-	return slices.IndexFunc(list, func(item Value) bool { return same(item, v) })
-}
-
-func listContains(_ *machine, args []Value) Value {
+func listContains(m *machine, args []Value) Value {
 	list, ok := asList(args[0])
 	if !ok {
 		return nil
 	}
-	return Boolean(position(list, args[1]) >= 0)
+	return Boolean(m.position(list, args[1]) >= 0)
 }
 
 func count(_ *machine, args []Value) Value {
@@ -291,7 +286,7 @@ func indexOf(m *machine, args []Value) Value {
 	}
 	found := List{}
 	for i, item := range list {
-		if same(item, args[1]) {
+		if m.same(args[1], item) {
 			found = append(found, numberOf(int64(i+1)))
 		}
 	}
@@ -307,7 +302,7 @@ func union(m *machine, args []Value) Value {
 	distinct := List{}
 	for _, item := range all {
 		m.spend(len(distinct))
-		if position(distinct, item) < 0 {
+		if m.position(distinct, item) < 0 {
 			distinct = append(distinct, item)
 		}
 	}
@@ -372,6 +367,7 @@ func stddev(m *machine, args []Value) Value {
 	}
 	squares := make(List, len(all))
 	for i, n := range all {
+		m.weigh(n, average)
 		distance, ok := n.subtract(average).(Number)
 		if !ok {
 			return nil
@@ -379,7 +375,7 @@ func stddev(m *machine, args []Value) Value {
 		squares[i] = distance.multiply(distance)
 	}
 	variance := divide(sum(m, []Value{squares}), numberOf(int64(len(all)-1)))
-	return function(decimals.Sqrt)(m, []Value{variance})
+	return function(stepsOfRoot, decimals.Sqrt)(m, []Value{variance})
 }
 
 // mode answers the most frequent numbers, in their order.

@@ -13,9 +13,9 @@ var numerics = definitions{
 	"round half up(n, scale)":   rounding(apd.RoundHalfUp),
 	"round half down(n, scale)": rounding(apd.RoundHalfDown),
 	"abs(n)":                    absolute,
-	"modulo(dividend, divisor)": binary(modulo),
-	"sqrt(number)":              function(decimals.Sqrt),
-	"log(number)":               function(decimals.Ln),
+	"modulo(dividend, divisor)": remainder,
+	"sqrt(number)":              function(stepsOfRoot, decimals.Sqrt),
+	"log(number)":               function(stepsOfLog, decimals.Ln),
 	"exp(number)":               exponential,
 	"even(number)":              unary(func(n Number) Value { return n.divisible(2) }),
 	"odd(number)":               unary(odd),
@@ -55,6 +55,16 @@ func absolute(_ *machine, args []Value) Value {
 	return nil
 }
 
+func remainder(m *machine, args []Value) Value {
+	dividend, ok := as[Number](args[0])
+	divisor, both := as[Number](args[1])
+	if !ok || !both {
+		return nil
+	}
+	m.weigh(dividend, divisor)
+	return modulo(dividend, divisor)
+}
+
 // modulo is dividend - divisor*floor(dividend/divisor): it has the sign of the divisor.
 func modulo(dividend, divisor Number) Value {
 	if divisor.Decimal.IsZero() {
@@ -72,15 +82,20 @@ func modulo(dividend, divisor Number) Value {
 	return rest
 }
 
-// function lifts an operation of the decimal context that has one operand.
-func function(operation func(d, x *apd.Decimal) (apd.Condition, error)) func(*machine, []Value) Value {
-	return unary(func(n Number) Value {
+// function lifts an operation of the decimal context that has one operand, at a price.
+func function(steps int, operation func(d, x *apd.Decimal) (apd.Condition, error)) func(*machine, []Value) Value {
+	return func(m *machine, args []Value) Value {
+		n, ok := as[Number](args[0])
+		if !ok {
+			return nil
+		}
+		m.spend(steps)
 		return calculate(func(d *apd.Decimal) (apd.Condition, error) { return operation(d, n.Decimal) })
-	})
+	}
 }
 
 // exponential refuses what would overflow before it is computed.
-func exponential(_ *machine, args []Value) Value {
+func exponential(m *machine, args []Value) Value {
 	n, ok := as[Number](args[0])
 	if !ok {
 		return nil
@@ -91,6 +106,8 @@ func exponential(_ *machine, args []Value) Value {
 		}
 		return nil
 	}
+	size, _ := n.whole()
+	m.spend(stepsOfExp + 5*int(abs(size)))
 	return calculate(func(d *apd.Decimal) (apd.Condition, error) { return decimals.Exp(d, n.Decimal) })
 }
 

@@ -8,7 +8,7 @@ var intervals = definitions{
 	"met by(range1, range2)":          rangesOnly(func(a, b Range) Value { return meets(b, a) }),
 	"overlaps(range1, range2)":        rangesOnly(overlaps),
 	"overlaps before(range1, range2)": rangesOnly(overlapsBefore),
-	"overlaps after(range1, range2)":  rangesOnly(func(a, b Range) Value { return overlapsAfter(a, b) }),
+	"overlaps after(range1, range2)":  rangesOnly(overlapsAfter),
 	"finishes(point, range)":          relation(finishes),
 	"finished by(range, point)":       relation(func(a, b Range) Value { return finishes(b, a) }),
 	"includes(range, point)":          relation(contains),
@@ -51,8 +51,8 @@ func asRange(v Value) (Range, bool) {
 func bounded(r Range) bool { return r.Low != nil && r.High != nil }
 
 // truth is a condition on comparisons, or null when one of them could not be made.
-func truth(comparable, holds bool) Value {
-	if !comparable {
+func truth(compared, holds bool) Value {
+	if !compared {
 		return nil
 	}
 	return Boolean(holds)
@@ -110,7 +110,7 @@ func overlapsAfter(a, b Range) Value {
 	start, ok := lower(a, b)
 	end, both := upper(a, b)
 	touch, reach := overlaps(a, b).(Boolean)
-	return truth(ok && both && reach, start >= 0 && end > 0 && bool(touch))
+	return truth(ok && both && reach, start > 0 && end >= 0 && bool(touch))
 }
 
 func finishes(a, b Range) Value {

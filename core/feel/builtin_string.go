@@ -1,27 +1,25 @@
 package feel
 
 import (
-	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
 // texts are the functions of DMN 1.5, 10.3.4.3.
 var texts = definitions{
-	"substring(string, start position, length?)":      substring,
-	"string length(string)":                           unary(func(s String) Value { return numberOf(int64(utf8.RuneCountInString(string(s)))) }),
-	"upper case(string)":                              unary(func(s String) Value { return String(strings.ToUpper(string(s))) }),
-	"lower case(string)":                              unary(func(s String) Value { return String(strings.ToLower(string(s))) }),
-	"contains(string, match)":                         binary(func(s, match String) Value { return Boolean(strings.Contains(string(s), string(match))) }),
-	"starts with(string, match)":                      binary(func(s, match String) Value { return Boolean(strings.HasPrefix(string(s), string(match))) }),
-	"ends with(string, match)":                        binary(func(s, match String) Value { return Boolean(strings.HasSuffix(string(s), string(match))) }),
-	"substring before(string, match)":                 binary(substringBefore),
-	"substring after(string, match)":                  binary(substringAfter),
-	"matches(input, pattern, flags?)":                 matches,
-	"replace(input, pattern, replacement, flags?)":    replace,
-	"split(string, delimiter)":                        split,
-	"string join(list, delimiter?, prefix?, suffix?)": stringJoin,
+	"substring(string, start position, length?)":   substring,
+	"string length(string)":                        unary(func(s String) Value { return numberOf(int64(utf8.RuneCountInString(string(s)))) }),
+	"upper case(string)":                           unary(func(s String) Value { return String(strings.ToUpper(string(s))) }),
+	"lower case(string)":                           unary(func(s String) Value { return String(strings.ToLower(string(s))) }),
+	"contains(string, match)":                      binary(func(s, match String) Value { return Boolean(strings.Contains(string(s), string(match))) }),
+	"starts with(string, match)":                   binary(func(s, match String) Value { return Boolean(strings.HasPrefix(string(s), string(match))) }),
+	"ends with(string, match)":                     binary(func(s, match String) Value { return Boolean(strings.HasSuffix(string(s), string(match))) }),
+	"substring before(string, match)":              binary(substringBefore),
+	"substring after(string, match)":               binary(substringAfter),
+	"matches(input, pattern, flags?)":              matches,
+	"replace(input, pattern, replacement, flags?)": replace,
+	"split(string, delimiter)":                     split,
+	"string join(list, delimiter?)":                stringJoin,
 }
 
 func substring(_ *machine, args []Value) Value {
@@ -74,9 +72,9 @@ func substringAfter(s, match String) Value {
 	return String(after)
 }
 
-func matches(_ *machine, args []Value) Value {
+func matches(m *machine, args []Value) Value {
 	input, ok := as[String](args[0])
-	pattern, isPattern := regular(args[1], argument(args, 2))
+	pattern, isPattern := regular(m, input, args[1], argument(args, 2))
 	if !ok || !isPattern {
 		return nil
 	}
@@ -85,7 +83,7 @@ func matches(_ *machine, args []Value) Value {
 
 func replace(m *machine, args []Value) Value {
 	input, ok := as[String](args[0])
-	pattern, isPattern := regular(args[1], argument(args, 3))
+	pattern, isPattern := regular(m, input, args[1], argument(args, 3))
 	replacement, isText := as[String](args[2])
 	if !ok || !isPattern || !isText || pattern.MatchString("") {
 		return nil
@@ -103,8 +101,8 @@ func replacementTemplate(text string, groups int) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		c := text[i]
-		switch {
-		case c == '\\':
+		switch c {
+		case '\\':
 			if i++; i == len(text) || text[i] != '\\' && text[i] != '$' {
 				return "", false
 			}
@@ -112,7 +110,7 @@ func replacementTemplate(text string, groups int) (string, bool) {
 				b.WriteByte('$')
 			}
 			b.WriteByte(text[i])
-		case c == '$':
+		case '$':
 			if i++; i == len(text) || text[i] < '0' || text[i] > '9' {
 				return "", false
 			}
@@ -131,43 +129,9 @@ func replacementTemplate(text string, groups int) (string, bool) {
 	return b.String(), true
 }
 
-// regular compiles a pattern of XPath 2.0, which FEEL refers to. Back-references are not supported: matching stays linear.
-func regular(pattern, flags Value) (*regexp.Regexp, bool) {
-	p, ok := as[String](pattern)
-	if !ok || len(p) > maxPattern {
-		return nil, false
-	}
-	text, goFlags := string(p), ""
-	if flags != nil {
-		f, ok := as[String](flags)
-		if !ok {
-			return nil, false
-		}
-		for _, flag := range string(f) {
-			switch flag {
-			case 'i', 's', 'm':
-				goFlags += string(flag)
-			case 'x':
-				text = strings.Join(strings.FieldsFunc(text, unicode.IsSpace), "")
-			case 'q':
-				text = regexp.QuoteMeta(text)
-			default:
-				return nil, false
-			}
-		}
-	}
-	if goFlags != "" {
-		goFlags = "(?" + goFlags + ")"
-	}
-	compiled, err := regexp.Compile(goFlags + text)
-	return compiled, err == nil
-}
-
-const maxPattern = 4 << 10
-
 func split(m *machine, args []Value) Value {
 	s, ok := as[String](args[0])
-	pattern, isPattern := regular(args[1], nil)
+	pattern, isPattern := regular(m, s, args[1], nil)
 	if !ok || !isPattern {
 		return nil
 	}

@@ -6,9 +6,11 @@ import (
 
 // temporals are the functions of DMN 1.5, 10.3.4.7 and 10.3.4.10.
 var temporals = definitions{
-	"now()":                               func(m *machine, _ []Value) Value { return DateTimeOf(m.env.Now) },
-	"today()":                             func(m *machine, _ []Value) Value { return dateOf(m.env.Now.UTC()) },
-	"is(value1, value2)":                  func(_ *machine, args []Value) Value { return Boolean(identical(args[0], args[1])) },
+	"now()":   func(m *machine, _ []Value) Value { return DateTimeOf(m.env.Now) },
+	"today()": func(m *machine, _ []Value) Value { return dateOf(m.env.Now.UTC()) },
+	"is(value1?, value2?)": func(m *machine, args []Value) Value {
+		return Boolean(m.identical(argument(args, 0), argument(args, 1)))
+	},
 	"day of year(date)":                   calendar(func(t time.Time) Value { return numberOf(int64(t.YearDay())) }),
 	"day of week(date)":                   calendar(func(t time.Time) Value { return String(t.Weekday().String()) }),
 	"month of year(date)":                 calendar(func(t time.Time) Value { return String(t.Month().String()) }),
@@ -41,7 +43,7 @@ func yearsAndMonths(_ *machine, args []Value) Value {
 }
 
 // identical is the same element of the semantic domain: of one kind, and for times the same zone too.
-func identical(a, b Value) bool {
+func (m *machine) identical(a, b Value) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
@@ -56,5 +58,5 @@ func identical(a, b Value) bool {
 		y, _ := b.(DateTime)
 		return x == y
 	}
-	return same(a, b)
+	return m.same(a, b)
 }

@@ -86,9 +86,12 @@ func (e *Expression) Calls(name string) bool {
 	return found
 }
 
-// Eval evaluates the expression. Bad operands give null, never an error: the only error is a *LimitError.
+// Eval evaluates the expression. Bad operands give null, never an error: the only errors are a *LimitError, and what a function made
+// by NewFunction answers. The result nests at most 150 levels, and its size is within the budget.
 func (e *Expression) Eval(env Env) (result Value, err error) {
 	m := newMachine(env)
 	defer m.recover(&result, &err)
-	return m.eval(e.root, nil), nil
+	result = m.eval(e.root, nil)
+	m.measure(result)
+	return result, nil
 }

@@ -92,7 +92,8 @@ func TestSyntaxErrorsSayWhere(t *testing.T) {
 		"if x then 1":   {1, 12},
 		"amount gt 5":   {1, 8},
 		"order.total x": {1, 13},
-		"ü §":           {1, 3},
+		`function(a) external {java: {class: "x"}}`: {1, 13},
+		"ü §": {1, 3},
 	} {
 		_, err := feel.Compile(source)
 		var syntax *feel.SyntaxError
@@ -128,8 +129,7 @@ func TestBudgetsEndRunawayEvaluations(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = e.Eval(env())
-		var limit *feel.LimitError
-		if !errors.As(err, &limit) {
+		if _, ok := errors.AsType[*feel.LimitError](err); !ok {
 			t.Errorf("%s: got %v, want a *LimitError", source, err)
 		}
 	}

@@ -30,7 +30,7 @@ func (f *Function) Name() string { return f.name }
 func NewFunction(name string, parameters []Parameter, result Type, call func(env Env, args []Value) (Value, error)) *Function {
 	f := &Function{name: name, parameters: parameters, result: result}
 	f.run = func(m *machine, args []Value) Value {
-		args, ok := f.fit(args)
+		args, ok := f.fit(m, args)
 		if !ok {
 			return nil
 		}
@@ -70,9 +70,12 @@ func (f *Function) takes(count int) bool {
 }
 
 // fit coerces arguments to the types of the parameters; one that does not fit fails the invocation (DMN 1.5, 10.3.2.13.3).
-func (f *Function) fit(args []Value) ([]Value, bool) {
+func (f *Function) fit(m *machine, args []Value) ([]Value, bool) {
 	fitted := slices.Clone(args)
 	for i, p := range f.parameters {
+		if p.Type.Kind != "" {
+			m.measure(args[i])
+		}
 		fitted[i] = p.Type.Coerce(args[i])
 		if fitted[i] == nil && args[i] != nil {
 			return nil, false

@@ -58,13 +58,13 @@ func (n *orNode) eval(m *machine, f *frame) Value {
 }
 
 func (n *compareNode) eval(m *machine, f *frame) Value {
-	return compare(n.operator, m.eval(n.left, f), m.eval(n.right, f))
+	return m.compare(n.operator, m.eval(n.left, f), m.eval(n.right, f))
 }
 
 // compare answers a Boolean, or null where the operands cannot be compared.
-func compare(operator string, a, b Value) Value {
+func (m *machine) compare(operator string, a, b Value) Value {
 	if operator == "=" || operator == "!=" {
-		equal, ok := Equal(a, b)
+		equal, ok := m.equal(a, b)
 		if !ok {
 			return nil
 		}
@@ -89,8 +89,8 @@ func compare(operator string, a, b Value) Value {
 func (n *betweenNode) eval(m *machine, f *frame) Value {
 	value := m.eval(n.value, f)
 	low, ok := Compare(value, m.eval(n.low, f))
-	high, comparable := Compare(value, m.eval(n.high, f))
-	if !ok || !comparable {
+	high, both := Compare(value, m.eval(n.high, f))
+	if !ok || !both {
 		return nil
 	}
 	return Boolean(low >= 0 && high <= 0)
@@ -134,7 +134,7 @@ func (m *machine) input(f *frame) Value {
 }
 
 func (n *operatorTest) eval(m *machine, f *frame) Value {
-	return compare(n.operator, m.input(f), m.eval(n.end, f))
+	return m.compare(n.operator, m.input(f), m.eval(n.end, f))
 }
 
 // eval is the last rows of DMN 1.5, table 55: a condition on the input, or a value, list or range that holds it.
@@ -143,25 +143,28 @@ func (n *valueTest) eval(m *machine, f *frame) Value {
 	if truth, ok := value.(Boolean); ok && n.readsInput {
 		return truth
 	}
-	return holds(value, m.input(f))
+	if _, isRange := n.value.(*rangeNode); isRange && value == nil {
+		return nil
+	}
+	return m.holds(value, m.input(f))
 }
 
 // holds reports whether an input is the value, is in the range, or is one of a list's values or in one of its ranges.
-func holds(value, input Value) Value {
+func (m *machine) holds(value, input Value) Value {
 	switch value := value.(type) {
 	case Range:
 		return value.includes(input)
 	case List:
-		if equal, ok := Equal(value, input); ok && equal {
+		if m.same(value, input) {
 			return Boolean(true)
 		}
 		var result Value = Boolean(false)
 		for _, item := range value {
 			var held Value
 			if _, nested := item.(List); nested {
-				held = compare("=", item, input)
+				held = m.compare("=", item, input)
 			} else {
-				held = holds(item, input)
+				held = m.holds(item, input)
 			}
 			if held == Boolean(true) {
 				return held
@@ -169,7 +172,7 @@ func holds(value, input Value) Value {
 		}
 		return result
 	}
-	return compare("=", input, value)
+	return m.compare("=", input, value)
 }
 
 // includes answers whether a value lies in the range, null where it cannot be compared with its ends.

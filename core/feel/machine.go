@@ -112,11 +112,58 @@ func (m *machine) length(n int) {
 	m.spend(n / 64)
 }
 
+// measure pays for every part of a value, as often as it is met: lists may hold one another over and over, and what walks such a
+// value walks all of it. What nests too deeply fails.
+func (m *machine) measure(v Value) { m.walk(v, 0) }
+
+func (m *machine) walk(v Value, depth int) {
+	if depth > maxNesting {
+		m.fail("a value nested more than %d levels", maxNesting)
+	}
+	switch v := v.(type) {
+	case String:
+		m.spend(len(v) / 64)
+	case List:
+		m.spend(len(v))
+		for _, item := range v {
+			m.walk(item, depth+1)
+		}
+	case Context:
+		m.spend(len(v))
+		for _, item := range v {
+			m.walk(item, depth+1)
+		}
+	case Range:
+		m.walk(v.Low, depth+1)
+		m.walk(v.High, depth+1)
+	}
+}
+
+// equal is Equal, paid for.
+func (m *machine) equal(a, b Value) (equal, ok bool) {
+	m.measure(a)
+	return Equal(a, b)
+}
+
+// same reports whether two values are equal, where values that cannot be compared are not.
+func (m *machine) same(a, b Value) bool {
+	equal, ok := m.equal(a, b)
+	return ok && equal
+}
+
 // call invokes a function. What is no function, or does not take these arguments, gives null.
 func (m *machine) call(callee Value, args []Value) Value {
 	fn, ok := callee.(*Function)
 	if !ok || !fn.takes(len(args)) {
 		return nil
+	}
+	for _, arg := range args {
+		switch arg := arg.(type) {
+		case String:
+			m.spend(len(arg) / 64)
+		case List:
+			m.spend(len(arg))
+		}
 	}
 	return fn.run(m, args)
 }

@@ -85,6 +85,9 @@ func (n *contextNode) eval(m *machine, f *frame) Value {
 
 func (n *rangeNode) eval(m *machine, f *frame) Value {
 	r := Range{Low: m.eval(n.low, f), High: m.eval(n.high, f), LowClosed: n.lowClosed, HighClosed: n.highClosed}
+	if !bounded(r) {
+		return nil
+	}
 	return r.checked()
 }
 
@@ -98,8 +101,10 @@ func (r Range) checked() Value {
 			return nil
 		}
 	}
-	if r.Low != nil && r.High != nil && r.Low.Kind() != r.High.Kind() {
-		return nil
+	if bounded(r) {
+		if order, ok := Compare(r.Low, r.High); !ok || order > 0 || r.Low.Kind() != r.High.Kind() {
+			return nil
+		}
 	}
 	r.LowClosed = r.LowClosed && r.Low != nil
 	r.HighClosed = r.HighClosed && r.High != nil
@@ -144,10 +149,12 @@ func (n *callNode) eval(m *machine, f *frame) Value {
 	return m.call(callee, args)
 }
 
-func (n *functionNode) eval(_ *machine, f *frame) Value {
-	fn := &Function{parameters: n.parameters}
+// eval closes over the frames and the scope that the definition stands in.
+func (n *functionNode) eval(m *machine, f *frame) Value {
+	fn, scope := &Function{parameters: n.parameters}, m.env.Scope
 	fn.run = func(m *machine, args []Value) Value {
-		args, ok := fn.fit(args)
+		m = &machine{env: m.env.In(scope), meter: m.meter}
+		args, ok := fn.fit(m, args)
 		if !ok {
 			return nil
 		}
@@ -242,5 +249,7 @@ func element(list List, position Number) Value {
 }
 
 func (n *instanceNode) eval(m *machine, f *frame) Value {
-	return Boolean(n.kind.Contains(m.eval(n.value, f)))
+	value := m.eval(n.value, f)
+	m.measure(value)
+	return Boolean(n.kind.Contains(value))
 }

@@ -21,10 +21,7 @@ func NumberOf(d *apd.Decimal) (Number, bool) {
 	if _, err := decimals.Round(&rounded, d); err != nil || rounded.Form != apd.Finite {
 		return Number{}, false
 	}
-	rounded.Reduce(&rounded)
-	if rounded.IsZero() {
-		rounded.SetInt64(0)
-	}
+	reduce(&rounded)
 	return Number{&rounded}, true
 }
 
@@ -33,7 +30,7 @@ func NumberOfInt(i int64) Number { return numberOf(i) }
 
 func numberOf(i int64) Number {
 	d := apd.New(i, 0)
-	d.Reduce(d)
+	reduce(d)
 	return Number{d}
 }
 
@@ -62,12 +59,33 @@ func calculate(operation func(result *apd.Decimal) (apd.Condition, error)) Value
 	if _, err := operation(&d); err != nil || d.Form != apd.Finite {
 		return nil
 	}
-	d.Reduce(&d)
+	reduce(&d)
+	return Number{&d}
+}
+
+// reduce cuts trailing zeros and the sign of zero. What is odd has none, and most long quotients are found so.
+func reduce(d *apd.Decimal) {
+	if d.Coeff.Bit(0) == 0 {
+		d.Reduce(d)
+	}
 	if d.IsZero() {
 		d.SetInt64(0)
 	}
-	return Number{&d}
 }
+
+// weigh pays for bringing two numbers to one exponent, which is long work where they lie far apart.
+func (m *machine) weigh(a, b Number) {
+	spread := int(a.Decimal.Exponent) - int(b.Decimal.Exponent)
+	m.spend(max(spread, -spread) / 10)
+}
+
+// Steps that transcendental functions cost, by measure: they are hundreds of times dearer than a sum.
+const (
+	stepsOfRoot  = 50
+	stepsOfLog   = 2000
+	stepsOfPower = 1000
+	stepsOfExp   = 1000
+)
 
 // int answers the number when it is a whole one that an int holds.
 func (n Number) int() (int, bool) {
@@ -139,7 +157,7 @@ func (n Number) negate() Value {
 
 // quantize rounds to a number of places after the point, or before it when negative.
 func (n Number) quantize(places Number, rounding apd.Rounder) Value {
-	scale, ok := places.int()
+	scale, ok := wholeInt(places)
 	if !ok || scale < -6111 || scale > 6176 {
 		return nil
 	}

@@ -21,25 +21,22 @@ type parser struct {
 	nesting  int
 	high     bool // within the upper end of an interval, where [ may close it
 
-	phrases []phrase // of known names, of local ones, and of the keys of contexts
+	phrases map[string][]phrase // of known names, of local ones, and of the keys of contexts, by their first word
 	locals  []string
 	free    []string
 	calls   []string
 }
 
 func newParser(c Compiler, source string) *parser {
-	p := &parser{compiler: c, source: source}
-	p.phrases = append(p.phrases, propertyPhrases...)
+	p := &parser{compiler: c, source: source, phrases: map[string][]phrase{
+		"time":  {{[]string{"time", "offset"}, "time offset"}},
+		"start": {{[]string{"start", "included"}, "start included"}},
+		"end":   {{[]string{"end", "included"}, "end included"}},
+	}}
 	for _, name := range c.Names {
 		p.know(name)
 	}
 	return p
-}
-
-var propertyPhrases = []phrase{
-	{[]string{"time", "offset"}, "time offset"},
-	{[]string{"start", "included"}, "start included"},
-	{[]string{"end", "included"}, "end included"},
 }
 
 // know makes a name readable if it has several words.
@@ -52,7 +49,7 @@ func (p *parser) know(name string) {
 	for _, t := range tokens[:len(tokens)-1] {
 		words = append(words, t.text)
 	}
-	p.phrases = append(p.phrases, phrase{words, name})
+	p.phrases[words[0]] = append(p.phrases[words[0]], phrase{words, name})
 }
 
 func (p *parser) bind(name string) {
@@ -238,23 +235,24 @@ func (p *parser) between(value node) (node, error) {
 
 // inTests parses what follows in: one test, or several in parentheses.
 func (p *parser) inTests() ([]node, error) {
-	if p.peek().symbol("(") {
-		var tests []node
-		_, ok := p.attempt(func() (node, error) {
-			p.advance()
-			var err error
-			tests, err = p.tests()
-			if err != nil {
-				return nil, err
-			}
-			return nil, p.expectSymbol(")")
-		})
-		if ok {
-			return tests, nil
-		}
+	if !p.peek().symbol("(") {
+		test, err := p.test((*parser).additive)
+		return []node{test}, err
 	}
-	test, err := p.test((*parser).additive)
-	return []node{test}, err
+	var tests []node
+	_, err := p.inner(func() (node, error) {
+		p.advance()
+		var err error
+		if tests, err = p.tests(); err != nil {
+			return nil, err
+		}
+		if first, ok := tests[0].(*valueTest); ok && len(tests) == 1 && p.peek().symbol("..") {
+			first.value, err = p.interval(first.value, false)
+			return nil, err
+		}
+		return nil, p.expectSymbol(")")
+	})
+	return tests, err
 }
 
 func (p *parser) tests() ([]node, error) {
@@ -519,7 +517,7 @@ func canonical(name string) string { return strings.Join(strings.FieldsFunc(name
 // phrase finds the longest known name of several words that starts here, and the number of its tokens.
 func (p *parser) phrase() (string, int) {
 	name, length := "", 0
-	for _, candidate := range p.phrases {
+	for _, candidate := range p.phrases[p.peek().text] {
 		if len(candidate.words) > length && p.reads(candidate.words) {
 			name, length = candidate.name, len(candidate.words)
 		}

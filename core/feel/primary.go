@@ -316,15 +316,11 @@ func (p *parser) functionDefinition() (node, error) {
 	for _, parameter := range definition.parameters {
 		p.bind(parameter.Name)
 	}
-	external := p.peek().word("external") && p.ahead(1).symbol("{")
-	if external {
-		p.advance()
+	if p.peek().word("external") && p.ahead(1).symbol("{") {
+		return nil, p.unexpected("external functions are not called here")
 	}
-	body, err := p.inner(p.expression)
-	if external {
-		body = &literal{} // external functions are refused: what they answer is null
-	}
-	definition.body = body
+	var err error
+	definition.body, err = p.inner(p.expression)
 	return definition, err
 }
 

@@ -38,7 +38,8 @@ func ParseDateTime(text string) (DateTime, error) {
 		return DateTime{Date: d}, nil
 	}
 	if ok && s.accept('T') {
-		if t, ok := s.time(); ok && s.done() {
+		d, midnight := s.endOfDay(d)
+		if t, ok := s.time(); ok && s.done() && (!midnight || t.Nanos == 0) {
 			return DateTime{Date: d, Time: t}, nil
 		}
 	}
@@ -135,6 +136,15 @@ func (s *scanner) date() (Date, bool) {
 		return Date{}, false
 	}
 	return d, d.valid()
+}
+
+// endOfDay reads the hour 24, which XML Schema allows for the midnight that ends a day, as the hour 0 of the next.
+func (s *scanner) endOfDay(d Date) (Date, bool) {
+	if !strings.HasPrefix(s.text[s.pos:], "24:") {
+		return d, false
+	}
+	s.text = s.text[:s.pos] + "00" + s.text[s.pos+2:]
+	return dateOfDays(d.days() + 1), true
 }
 
 func (s *scanner) time() (Time, bool) {
@@ -274,9 +284,7 @@ func (s *scanner) daysTime() (seconds, nanos int64, ok bool) {
 		mark := s.pos
 		n, ok := s.number()
 		if unit.letter == 'S' && ok && s.accept('.') {
-			if nanos, ok = s.fraction(); !ok {
-				return 0, 0, false
-			}
+			nanos, _ = s.fraction() // a point without digits is what the kit and Java take
 		}
 		if !ok || !s.accept(unit.letter) {
 			s.pos, nanos = mark, 0

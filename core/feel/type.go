@@ -1,6 +1,9 @@
 package feel
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Type is a FEEL type. The zero Type is Any.
 type Type struct {
@@ -18,15 +21,24 @@ type Field struct {
 	Type Type
 }
 
-// Contains reports whether the value is an instance of the type. Null is an instance of Null only.
+// Contains reports whether the value is an instance of the type, whatever values that allows. Null is an instance of Null only.
 func (t Type) Contains(v Value) bool {
 	if v == nil {
 		return t.Kind == KindNull
 	}
-	return t.admits(v) && t.allows(v)
+	return t.fits(v, Type.holds)
 }
 
-func (t Type) admits(v Value) bool {
+// conforms is Contains for values that the type must also allow, down to its parts.
+func (t Type) conforms(v Value) bool {
+	return v == nil || t.fits(v, Type.conforms) && t.allows(v)
+}
+
+// holds is Contains for the parts of a value, which may be null.
+func (t Type) holds(v Value) bool { return v == nil || t.Contains(v) }
+
+// fits checks a value by its kind and its parts.
+func (t Type) fits(v Value, part func(Type, Value) bool) bool {
 	if t.Kind == "" {
 		return true
 	}
@@ -35,22 +47,19 @@ func (t Type) admits(v Value) bool {
 	}
 	switch v := v.(type) {
 	case List:
-		return t.Element == nil || !slices.ContainsFunc(v, func(item Value) bool { return !t.Element.holds(item) })
+		return t.Element == nil || !slices.ContainsFunc(v, func(item Value) bool { return !part(*t.Element, item) })
 	case Context:
 		return !slices.ContainsFunc(t.Fields, func(f Field) bool {
 			item, ok := v[f.Name]
-			return !ok || !f.Type.holds(item)
+			return !ok || !part(f.Type, item)
 		})
 	case Range:
-		return t.Element == nil || (v.Low == nil || t.Element.Contains(v.Low)) && (v.High == nil || t.Element.Contains(v.High))
+		return t.Element == nil || part(*t.Element, v.Low) && part(*t.Element, v.High)
 	case *Function:
 		return t.describes(v)
 	}
 	return true
 }
-
-// holds is Contains for parts of a value, which may be null.
-func (t Type) holds(v Value) bool { return v == nil || t.Contains(v) }
 
 // describes checks a function's signature as far as it declares one.
 func (t Type) describes(f *Function) bool {
@@ -82,23 +91,27 @@ func (t Type) allows(v Value) bool {
 
 // Coerce makes the value one of the type by the implicit conversions of DMN 1.5, 10.3.2.9.4, or null where none does.
 func (t Type) Coerce(v Value) Value {
-	if v == nil || t.Contains(v) {
+	if t.conforms(v) {
 		return v
 	}
-	if list, ok := v.(List); ok && len(list) == 1 && t.Kind != KindList {
-		return t.Coerce(list[0])
+	converted := v
+	switch v := v.(type) {
+	case List:
+		if len(v) == 1 && t.Kind != KindList {
+			converted = v[0]
+		}
+	case Date:
+		if t.Kind == KindDateTime {
+			converted = v.midnight()
+		}
 	}
 	if t.Kind == KindList && v.Kind() != KindList {
-		if wrapped := (List{v}); t.Contains(wrapped) {
-			return wrapped
-		}
+		converted = List{v}
 	}
-	if date, ok := v.(Date); ok && t.Kind == KindDateTime {
-		if midnight := date.midnight(); t.Contains(midnight) {
-			return midnight
-		}
+	if !t.conforms(converted) {
+		return nil
 	}
-	return nil
+	return converted
 }
 
 func (d Date) midnight() DateTime { return DateTime{Date: d, Time: Time{Zone: Zone{Known: true}}} }
@@ -125,7 +138,15 @@ func NamedType(name string) (Type, bool) {
 	return Type{}, false
 }
 
-// typeName parses grammar rule 54.
+// maxTypeWords bounds the tokens of a type's name.
+const maxTypeWords = 12
+
+// closes reports whether no name goes on at this token.
+func (t token) closes() bool {
+	return t.kind == tokenEnd || t.kind == tokenString || t.kind == tokenSymbol && strings.Contains("()[]{}<>,:=", t.text)
+}
+
+// typeName parses grammar rule 54, the longest name that is known.
 func (p *parser) typeName() (Type, error) {
 	if err := p.enter(); err != nil {
 		return Type{}, err
@@ -145,11 +166,12 @@ func (p *parser) typeName() (Type, error) {
 	if start.kind != tokenName {
 		return Type{}, p.unexpected("expected a type")
 	}
-	for n := 9; n > 0; n-- {
+	longest := 1
+	for longest < maxTypeWords && !p.ahead(longest).closes() {
+		longest++
+	}
+	for n := longest; n > 0; n-- {
 		last := p.ahead(n - 1)
-		if last.kind != tokenName && last.kind != tokenNumber {
-			continue
-		}
 		name := canonical(p.source[start.pos:last.end])
 		t, ok := NamedType(name)
 		if !ok && p.compiler.Types != nil {

@@ -173,3 +173,22 @@ func idBytes(id ports.ID) []byte {
 func key(data []byte) (k ports.Key) { copy(k[:], data); return k }
 
 func id(data []byte) (out ports.ID) { copy(out[:], data); return out }
+
+// EncodeCallReply is the payload of a call-reply delivery: EventOf reads it back as Attempt, Status, Headers and Payload.
+func EncodeCallReply(attempt, status int, headers []ports.Header, value feel.Value) ([]byte, error) {
+	return EncodeEvent(Event{Attempt: attempt, Status: status, Headers: headers, Payload: value})
+}
+
+// EncodeCallFailed is the payload of a call-failed delivery: EventOf reads it back as Attempt, Code and Message.
+func EncodeCallFailed(attempt int, code, message string) []byte {
+	data, err := EncodeEvent(Event{Attempt: attempt, Code: code, Message: message})
+	if err != nil {
+		return nil // texts and numbers can be written
+	}
+	return data
+}
+
+// EncodeTaskError is the payload of a task-error delivery: EventOf reads it back as Code, Message and Payload.
+func EncodeTaskError(code, message string, variables feel.Value) ([]byte, error) {
+	return EncodeEvent(Event{Code: code, Message: message, Payload: variables})
+}

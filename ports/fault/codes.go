@@ -74,6 +74,7 @@ const (
 	PackageUnexpected Code = "SUTRA.DEPLOY.PACKAGE.UNEXPECTED_FILE"
 	ChannelInvalid    Code = "SUTRA.DEPLOY.CHANNEL.INVALID"
 	ChannelTwice      Code = "SUTRA.DEPLOY.CHANNEL.DUPLICATE"
+	TransportMissing  Code = "SUTRA.DEPLOY.CHANNEL.TRANSPORT_UNSUPPORTED"
 	SecretLiteral     Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
 	SchemaInvalid     Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
 	TemplateInvalid   Code = "SUTRA.DEPLOY.TEMPLATE.INVALID"
@@ -99,6 +100,8 @@ const (
 	DecisionUnknown    Code = "SUTRA.MODEL.DECISION.UNKNOWN"
 	DecisionHitPolicy  Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
 
+	AdminClaimHeld Code = "SUTRA.ADMIN.MIGRATE.CLAIM_HELD"
+	NotFailed      Code = "SUTRA.ADMIN.RESUME.NOT_FAILED"
 	AdminClosed    Code = "SUTRA.ADMIN.AUTH.NOT_CONFIGURED"
 	AdminUnknown   Code = "SUTRA.ADMIN.AUTH.UNAUTHORIZED"
 	AdminForbidden Code = "SUTRA.ADMIN.AUTH.FORBIDDEN"
@@ -168,6 +171,7 @@ var table = append([]Entry{
 	{PackageUnexpected, Reject, 422},
 	{ChannelInvalid, Reject, 422},
 	{ChannelTwice, Reject, 422},
+	{TransportMissing, Reject, 422},
 	{SecretLiteral, Reject, 422},
 	{SchemaInvalid, Reject, 422},
 	{TemplateInvalid, Reject, 422},
@@ -191,6 +195,8 @@ var table = append([]Entry{
 	{DecisionExpression, Reject, 422},
 	{DecisionUnknown, Reject, 422},
 	{DecisionHitPolicy, Operator, 500},
+	{AdminClaimHeld, Redeliver, 409},
+	{NotFailed, Reject, 409},
 	{AdminClosed, Operator, 503},
 	{AdminUnknown, Reject, 401},
 	{AdminForbidden, Reject, 403},
