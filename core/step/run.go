@@ -236,6 +236,9 @@ func (r *run) start(ev *Event) {
 		r.fail(fault.NodeUnknown, nil, "process %q has no node %q to start at", r.g.ID, ev.Node)
 		return
 	}
+	if at == nil {
+		at = r.g.Root.Start
+	}
 	r.received(at, r.root, ev)
 	r.register(r.g.Aliases, r.root, r.root)
 	r.armEventProcesses(r.root)
