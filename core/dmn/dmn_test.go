@@ -216,6 +216,21 @@ func TestModelsImportEachOtherInAnyOrder(t *testing.T) {
 	}
 }
 
+func TestALibraryFindsDecisionsByIDBeforeName(t *testing.T) {
+	var library dmn.Library
+	for i, decision := range []string{`id="a" name="b"`, `id="b" name="c"`} {
+		library = append(library, read(t, fmt.Sprintf(`<decision %s><literalExpression><text>%d</text></literalExpression></decision>`, decision, i)))
+	}
+	for decision, want := range map[string]string{"a": "0", "b": "1", "c": "1"} {
+		if got, err := library.Decide(decision, feel.Env{}); err != nil || feel.Text(got) != want {
+			t.Errorf("%s: got %s, %v, want %s", decision, feel.Text(got), err, want)
+		}
+	}
+	if _, err := library.Decide("d", feel.Env{}); !errors.Is(err, fault.DecisionUnknown) || library.Knows("d") {
+		t.Errorf("got %v, want %s", err, fault.DecisionUnknown)
+	}
+}
+
 func refuses(findings []lint.Finding, code fault.Code) bool {
 	for _, f := range findings {
 		if f.Level == lint.Error && f.Code == code && f.Line > 0 {
