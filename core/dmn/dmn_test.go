@@ -291,15 +291,20 @@ func TestOneBudgetServesAllThatADecisionRequires(t *testing.T) {
 }
 
 func TestKnowledgeModelsThatInvokeThemselvesEnd(t *testing.T) {
-	recursive := func(body string) string {
-		return `<businessKnowledgeModel id="f" name="f"><encapsulatedLogic><formalParameter name="n"/><literalExpression><text>` + body + `</text></literalExpression>
-			</encapsulatedLogic></businessKnowledgeModel><decision id="d" name="d"><knowledgeRequirement><requiredKnowledge href="#f"/></knowledgeRequirement>
-			<literalExpression><text>f(5)</text></literalExpression></decision>`
+	literal := func(text string) string { return `<literalExpression><text>` + text + `</text></literalExpression>` }
+	recursive := func(body string) *dmn.Model {
+		return read(t, `<businessKnowledgeModel id="f" name="f"><encapsulatedLogic><formalParameter name="n"/>`+body+`</encapsulatedLogic></businessKnowledgeModel>
+			<decision id="d" name="d"><knowledgeRequirement><requiredKnowledge href="#f"/></knowledgeRequirement>`+literal(`f(5)`)+`</decision>`)
 	}
-	want(t, read(t, recursive(`if n = 0 then 1 else n * f(n - 1)`)), "d", `{}`, `120`)
-	_, err := read(t, recursive(`f(n + 1)`)).Evaluate("d", feel.Env{})
-	if _, ok := errors.AsType[*feel.LimitError](err); !ok {
-		t.Errorf("got %v, want a *feel.LimitError", err)
+	want(t, recursive(literal(`if n = 0 then 1 else n * f(n - 1)`)), "d", `{}`, `120`)
+	for _, endless := range []string{
+		literal(`f(n + 1)`),
+		`<invocation>` + literal(`f`) + `<binding><parameter name="n"/>` + literal(`n`) + `</binding></invocation>`,
+	} {
+		_, err := recursive(endless).Evaluate("d", feel.Env{Steps: 10_000_000})
+		if _, ok := errors.AsType[*feel.LimitError](err); !ok {
+			t.Errorf("%s: got %v, want a *feel.LimitError", endless, err)
+		}
 	}
 }
 
