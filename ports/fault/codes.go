@@ -74,6 +74,7 @@ const (
 	PackageUnexpected Code = "SUTRA.DEPLOY.PACKAGE.UNEXPECTED_FILE"
 	ChannelInvalid    Code = "SUTRA.DEPLOY.CHANNEL.INVALID"
 	ChannelTwice      Code = "SUTRA.DEPLOY.CHANNEL.DUPLICATE"
+	TransportMissing  Code = "SUTRA.DEPLOY.CHANNEL.TRANSPORT_UNSUPPORTED"
 	SecretLiteral     Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
 	SchemaInvalid     Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
 	TemplateInvalid   Code = "SUTRA.DEPLOY.TEMPLATE.INVALID"
@@ -170,6 +171,7 @@ var table = []Entry{
 	{PackageUnexpected, Reject, 422},
 	{ChannelInvalid, Reject, 422},
 	{ChannelTwice, Reject, 422},
+	{TransportMissing, Reject, 422},
 	{SecretLiteral, Reject, 422},
 	{SchemaInvalid, Reject, 422},
 	{TemplateInvalid, Reject, 422},
