@@ -17,7 +17,7 @@ help: ## Say what can be typed
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## Run the engine with examples/approval on :8080, remembering in ./data
-	$(GO) run ./cmd/sutra dev examples/approval
+	ORDER_EVENTS_URL=$${ORDER_EVENTS_URL:-http://127.0.0.1:8080/order-log} $(GO) run ./cmd/sutra dev examples/approval
 
 test: ## Prove all that this machine can (REQUIRE="sqlite postgres": fail without these)
 	$(GO) run ./scripts/prove -require="$(REQUIRE)"

@@ -92,6 +92,7 @@ type handler func(http.ResponseWriter, bunrouter.Request, Principal) error
 func (s *Server) Routes() []Route {
 	return []Route{
 		{"GET", "/metrics", "", s.metrics},
+		{"GET", "/openapi.yaml", "", s.openapi},
 		{"GET", "/sutra/health/live", "", s.live},
 		{"GET", "/sutra/health/ready", "", s.ready},
 		{"GET", "/sutra/deployments", Operate, s.deployments},

@@ -216,6 +216,21 @@ func TestModelsImportEachOtherInAnyOrder(t *testing.T) {
 	}
 }
 
+func TestALibraryFindsDecisionsByIDBeforeName(t *testing.T) {
+	var library dmn.Library
+	for i, decision := range []string{`id="a" name="b"`, `id="b" name="c"`} {
+		library = append(library, read(t, fmt.Sprintf(`<decision %s><literalExpression><text>%d</text></literalExpression></decision>`, decision, i)))
+	}
+	for decision, want := range map[string]string{"a": "0", "b": "1", "c": "1"} {
+		if got, err := library.Decide(decision, feel.Env{}); err != nil || feel.Text(got) != want {
+			t.Errorf("%s: got %s, %v, want %s", decision, feel.Text(got), err, want)
+		}
+	}
+	if _, err := library.Decide("d", feel.Env{}); !errors.Is(err, fault.DecisionUnknown) || library.Knows("d") {
+		t.Errorf("got %v, want %s", err, fault.DecisionUnknown)
+	}
+}
+
 func refuses(findings []lint.Finding, code fault.Code) bool {
 	for _, f := range findings {
 		if f.Level == lint.Error && f.Code == code && f.Line > 0 {
@@ -276,15 +291,20 @@ func TestOneBudgetServesAllThatADecisionRequires(t *testing.T) {
 }
 
 func TestKnowledgeModelsThatInvokeThemselvesEnd(t *testing.T) {
-	recursive := func(body string) string {
-		return `<businessKnowledgeModel id="f" name="f"><encapsulatedLogic><formalParameter name="n"/><literalExpression><text>` + body + `</text></literalExpression>
-			</encapsulatedLogic></businessKnowledgeModel><decision id="d" name="d"><knowledgeRequirement><requiredKnowledge href="#f"/></knowledgeRequirement>
-			<literalExpression><text>f(5)</text></literalExpression></decision>`
+	literal := func(text string) string { return `<literalExpression><text>` + text + `</text></literalExpression>` }
+	recursive := func(body string) *dmn.Model {
+		return read(t, `<businessKnowledgeModel id="f" name="f"><encapsulatedLogic><formalParameter name="n"/>`+body+`</encapsulatedLogic></businessKnowledgeModel>
+			<decision id="d" name="d"><knowledgeRequirement><requiredKnowledge href="#f"/></knowledgeRequirement>`+literal(`f(5)`)+`</decision>`)
 	}
-	want(t, read(t, recursive(`if n = 0 then 1 else n * f(n - 1)`)), "d", `{}`, `120`)
-	_, err := read(t, recursive(`f(n + 1)`)).Evaluate("d", feel.Env{})
-	if _, ok := errors.AsType[*feel.LimitError](err); !ok {
-		t.Errorf("got %v, want a *feel.LimitError", err)
+	want(t, recursive(literal(`if n = 0 then 1 else n * f(n - 1)`)), "d", `{}`, `120`)
+	for _, endless := range []string{
+		literal(`f(n + 1)`),
+		`<invocation>` + literal(`f`) + `<binding><parameter name="n"/>` + literal(`n`) + `</binding></invocation>`,
+	} {
+		_, err := recursive(endless).Evaluate("d", feel.Env{Steps: 10_000_000})
+		if _, ok := errors.AsType[*feel.LimitError](err); !ok {
+			t.Errorf("%s: got %v, want a *feel.LimitError", endless, err)
+		}
 	}
 }
 

@@ -35,6 +35,9 @@ func (e *evaluation) value(n *node) (feel.Value, error) {
 	if v, ok := e.values[n]; ok {
 		return v, nil
 	}
+	if err := e.env.Spend(1); err != nil {
+		return nil, err
+	}
 	v, err := e.compute(n)
 	if err != nil {
 		return nil, err

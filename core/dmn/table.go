@@ -176,6 +176,9 @@ func (t *table) eval(env feel.Env) (feel.Value, error) {
 
 // match answers the rules whose tests all pass, by index.
 func (t *table) match(env feel.Env) ([]int, error) {
+	if err := env.Spend(len(t.rules)); err != nil {
+		return nil, err
+	}
 	inputs := make([]feel.Env, len(t.inputs))
 	for i, input := range t.inputs {
 		v, err := input.value.eval(env)

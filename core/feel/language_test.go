@@ -92,7 +92,7 @@ func TestDatesFollowTheCalendar(t *testing.T) {
 		`@"2024-02-29".weekday`: `4`, `day of week(@"2024-02-29")`: `Thursday`, `month of year(@"2024-02-29")`: `February`, `day of year(@"2024-12-31")`: `366`,
 		`week of year(@"2005-01-01")`: `53`, `time("10:30:00+01:00") - time("10:30:00Z")`: `-PT1H`, `@"23:30:00" + @"PT1H"`: `00:30:00`,
 		`time(10, 30, 15.5, @"PT1H")`: `10:30:15.5+01:00`, `date and time(@"2024-02-29", @"10:00:00")`: `2024-02-29T10:00:00`,
-		`date and time("2024-02-29T24:00:00")`: `2024-03-01T00:00:00`, `time("24:00:00")`: `null`, `@"2024-02-29T10:00:00@Nowhere/City"`: `null`,
+		`date and time("2024-02-29T24:00:00")`: `2024-03-01T00:00:00`, `time("24:00:00")`: `null`, `date and time("2024-02-29T10:00:00@Nowhere/City")`: `null`,
 		`is(@"10:00:00Z", @"10:00:00+00:00")`: `true`, `is(@"10:00:00Z", @"11:00:00+01:00")`: `false`,
 		`now() - @"2024-02-29T11:00:00Z"`: `PT1H`, `today() + @"P1D"`: `2024-03-01`,
 	})
@@ -100,9 +100,9 @@ func TestDatesFollowTheCalendar(t *testing.T) {
 
 func TestDurationsOfTwoKindsDoNotMix(t *testing.T) {
 	holds(t, map[string]string{
-		`@"P1Y" + @"P1M"`: `P1Y1M`, `@"P1Y" + @"P1D"`: `null`, `@"P1Y" = @"P12M"`: `true`, `@"P1D" = @"PT24H"`: `true`, `@"P0D" = @"P0Y"`: `null`, `@"P1Y2D"`: `null`,
+		`@"P1Y" + @"P1M"`: `P1Y1M`, `@"P1Y" + @"P1D"`: `null`, `@"P1Y" = @"P12M"`: `true`, `@"P1D" = @"PT24H"`: `true`, `@"P0D" = @"P0Y"`: `null`, `duration("P1Y2D")`: `null`,
 		`@"P1D" * 1.5`: `P1DT12H`, `@"P1Y" / 5`: `P2M`, `@"PT1H" / @"PT15M"`: `4`, `-@"P1D"`: `-P1D`, `abs(@"-PT1S")`: `PT1S`, `@"-PT0S"`: `PT0S`, `@"P0Y"`: `P0M`,
-		`@"P1DT2H3M4.5S".seconds`: `4.5`, `@"-P400D".days`: `-400`, `@"P14M".years`: `1`, `@"P14M".months`: `2`, `@"P"`: `null`, `@"PT"`: `null`, `duration("P1W")`: `null`,
+		`@"P1DT2H3M4.5S".seconds`: `4.5`, `@"-P400D".days`: `-400`, `@"P14M".years`: `1`, `@"P14M".months`: `2`, `duration("P")`: `null`, `duration("PT")`: `null`, `duration("P1W")`: `null`,
 		`years and months duration(@"2011-12-22", @"2013-08-24")`: `P1Y8M`, `years and months duration(@"2013-08-24", @"2011-12-25")`: `-P1Y7M`,
 	})
 }
@@ -118,7 +118,7 @@ func TestRangesHoldAndRelate(t *testing.T) {
 
 func TestContextsSeeWhatStandsBefore(t *testing.T) {
 	holds(t, map[string]string{
-		`{a: 1, b: a + 1}.b`: `2`, `{b: a, a: 1}.b`: `null`, `{a: 1, a: 2}`: `null`, `{"a b": 1}.a b`: `1`, `{a: {b: 1}}.a.b`: `1`, `{}.a`: `null`, `1.a`: `null`,
+		`{a: 1, b: a + 1}.b`: `2`, `{b: a, a: 1}.b`: `null`, `{"a b": 1}.a b`: `1`, `{a: {b: 1}}.a.b`: `1`, `{}.a`: `null`, `1.a`: `null`,
 		`get value({a: 1}, "a")`: `1`, `get entries({b: 2, a: 1})[1].key`: `a`, `context([{key: "a", value: 1}])`: `{a: 1}`, `context put({a: 1}, "b", 2)`: `{a: 1, b: 2}`,
 		`context put({a: {b: 1}}, ["a", "b"], 2)`: `{a: {b: 2}}`, `context merge([{a: 1}, {a: 2, b: 3}])`: `{a: 2, b: 3}`,
 		`{f: function(n) if n < 2 then 1 else n * f(n - 1), r: f(5)}.r`: `120`,
@@ -276,4 +276,13 @@ func TestDurationsAddToInstantsByTheCalendar(t *testing.T) {
 	if _, err := feel.AddDuration(from, feel.String("P1D")); err == nil {
 		t.Error("a string was added to an instant")
 	}
+}
+
+func TestFunctionsThatToolsKnowBeyondTheStandard(t *testing.T) {
+	holds(t, map[string]string{
+		`get or else(null, 1)`: `1`, `get or else(2, 1)`: `2`, `is defined(x)`: `true`, `is defined(nothing)`: `false`, `is defined(order.customer)`: `true`,
+		`is defined(order.nobody)`: `false`, `is defined({a: null}.a)`: `true`, `is empty([])`: `true`, `is blank(" ")`: `true`, `is blank("a")`: `false`,
+		`trim(" a b ")`: `a b`, `to base64("FEEL")`: `RkVFTA==`, `extract("a1 b22", "[0-9]+")`: `["1", "22"]`, `duplicate values([1, 2, 1, null, null])`: `[1, null]`,
+		`partition([1, 2, 3], 2)`: `[[1, 2], [3]]`, `partition([1], 0)`: `null`, `last day of month(@"2024-02-03")`: `2024-02-29`,
+	})
 }
