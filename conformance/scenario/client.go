@@ -14,13 +14,13 @@ import (
 	"github.com/sutra-engine/sutra/core/archive"
 )
 
-// request is one call of the HTTP surface.
-type request struct {
-	method, path string
-	key          string // X-Api-Key
-	event        string // Idempotency-Key
-	kind         string // Content-Type
-	body         []byte
+// Request is one call of the HTTP surface.
+type Request struct {
+	Method, Path string
+	Key          string // X-Api-Key
+	Event        string // Idempotency-Key
+	Kind         string // Content-Type
+	Body         []byte
 }
 
 // Answer is what a replica said.
@@ -50,13 +50,13 @@ func (a Answer) Good() bool { return a.Status >= 200 && a.Status < 300 }
 
 func (a Answer) String() string { return fmt.Sprintf("%d %s", a.Status, a.Body) }
 
-// Do sends one request. An error means that no whole answer came.
-func (r *Replica) Do(q request) (Answer, error) {
-	req, err := http.NewRequestWithContext(r.fleet.t.Context(), q.method, r.URL+q.path, bytes.NewReader(q.body))
+// Call sends one request. An error means that no whole answer came.
+func (r *Replica) Call(q Request) (Answer, error) {
+	req, err := http.NewRequestWithContext(r.fleet.t.Context(), q.Method, r.URL+q.Path, bytes.NewReader(q.Body))
 	if err != nil {
 		return Answer{}, err
 	}
-	for name, value := range map[string]string{"X-Api-Key": q.key, "Idempotency-Key": q.event, "Content-Type": q.kind} {
+	for name, value := range map[string]string{"X-Api-Key": q.Key, "Idempotency-Key": q.Event, "Content-Type": q.Kind} {
 		if value != "" {
 			req.Header.Set(name, value)
 		}
@@ -86,7 +86,7 @@ func (r *Replica) Send(m Message) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return r.Do(request{method: http.MethodPost, path: "/channels/" + m.Channel, event: m.Event, kind: "application/json", body: body})
+	return r.Call(Request{Method: http.MethodPost, Path: "/channels/" + m.Channel, Event: m.Event, Kind: "application/json", Body: body})
 }
 
 // Insist posts a message as a good client does: until it was taken, or refused for good. Every try bears the same event id.
@@ -129,7 +129,7 @@ func (r *Replica) Deploy(dir string) wire.Deployment {
 	if err != nil {
 		r.fleet.t.Fatalf("seal %s: %v", dir, err)
 	}
-	a, err := r.Do(request{method: http.MethodPost, path: "/admin/deployments?wait=fleet", key: AdminKey, kind: "application/zip", body: sealed.Bytes})
+	a, err := r.Call(Request{Method: http.MethodPost, Path: "/admin/deployments?wait=fleet", Key: AdminKey, Kind: "application/zip", Body: sealed.Bytes})
 	if err != nil || a.Status != http.StatusOK {
 		r.fleet.t.Fatalf("deploy %s on %s: got %s, %v; want 200", dir, r.Name, a, err)
 	}
@@ -141,7 +141,7 @@ func (r *Replica) Deploy(dir string) wire.Deployment {
 // Instance reads one instance.
 func (r *Replica) Instance(id string) wire.Instance {
 	r.fleet.t.Helper()
-	a, err := r.Do(request{method: http.MethodGet, path: "/sutra/instances/" + id, key: OperateKey})
+	a, err := r.Call(Request{Method: http.MethodGet, Path: "/sutra/instances/" + id, Key: OperateKey})
 	if err != nil || a.Status != http.StatusOK {
 		r.fleet.t.Fatalf("instance %s on %s: got %s, %v; want 200", id, r.Name, a, err)
 	}
@@ -159,7 +159,7 @@ func (r *Replica) Instances(filter string) []wire.Instance {
 		if after != "" {
 			path += "&after=" + after
 		}
-		a, err := r.Do(request{method: http.MethodGet, path: path, key: OperateKey})
+		a, err := r.Call(Request{Method: http.MethodGet, Path: path, Key: OperateKey})
 		if err != nil || a.Status != http.StatusOK {
 			r.fleet.t.Fatalf("instances on %s: got %s, %v; want 200", r.Name, a, err)
 		}

@@ -105,7 +105,7 @@ func (f *Fleet) Dev(name, dir string) *Replica {
 	r := f.run(name, []string{"dev", dir})
 	r.AwaitReady()
 	f.Eventually("dev has deployed "+dir, func() error {
-		if a, err := r.Do(request{method: http.MethodGet, path: "/sutra/deployments"}); err != nil || !bytes.Contains(a.Body, []byte("Active")) {
+		if a, err := r.Call(Request{Method: http.MethodGet, Path: "/sutra/deployments"}); err != nil || !bytes.Contains(a.Body, []byte("Active")) {
 			return fmt.Errorf("got %s, %w", a, err)
 		}
 		return nil
@@ -172,7 +172,7 @@ func (r *Replica) AwaitReady() *Replica {
 
 // Health asks for one of the health routes, and is content with one status.
 func (r *Replica) Health(route string, want int) error {
-	a, err := r.Do(request{method: http.MethodGet, path: "/sutra/health/" + route})
+	a, err := r.Call(Request{Method: http.MethodGet, Path: "/sutra/health/" + route})
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ const (
 // Table declares each code once. It is an API: a golden file holds it.
 func Table() []Entry { return append([]Entry(nil), table...) }
 
-var table = []Entry{
+var table = append([]Entry{
 	{Internal, Bug, 500},
 	{StoreUnavailable, Redeliver, 503},
 	{StoreUncertain, Uncertain, 503},
@@ -202,7 +202,7 @@ var table = []Entry{
 	{AdminForbidden, Reject, 403},
 	{RouteUnknown, Reject, 404},
 	{MethodWrong, Reject, 405},
-}
+}, modelTable...)
 
 var byCode = func() map[Code]Entry {
 	m := make(map[Code]Entry, len(table))
