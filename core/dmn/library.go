@@ -15,7 +15,7 @@ func (l Library) Knows(decision string) bool { return l.holder(decision) != nil 
 func (l Library) Decide(decision string, env feel.Env) (feel.Value, error) {
 	m := l.holder(decision)
 	if m == nil {
-		return nil, fault.DecisionUnknown.With("the package holds no decision %q", decision)
+		return nil, fault.ModelDecisionUnknown.With("the package holds no decision %q", decision)
 	}
 	return m.Evaluate(decision, env)
 }

@@ -23,6 +23,7 @@ func TestLogicHasThreeValues(t *testing.T) {
 		`true and null`: `null`, `null and true`: `null`, `false and null`: `false`, `null and null`: `null`, `"a" and true`: `null`,
 		`true or null`: `true`, `null or false`: `null`, `false or false`: `false`, `1 or true`: `true`,
 		`not(null)`: `null`, `not(true)`: `false`, `not("a")`: `null`,
+		`["a"] = [1]`: `false`, `{a: 1} = {a: "1"}`: `false`, `[1..2] = ["a".."b"]`: `false`, `list contains(["a"], 1)`: `false`,
 		`null = null`: `true`, `null != 1`: `true`, `1 = "1"`: `null`, `1 < "2"`: `null`, `null < 1`: `null`,
 		`if null then 1 else 2`: `2`, `if "x" then 1 else 2`: `2`,
 		`some x in [null, true] satisfies x`: `true`, `some x in [null, false] satisfies x`: `null`,

@@ -91,14 +91,10 @@ const (
 	DeployForbidden   Code = "SUTRA.DEPLOY.TENANT.FORBIDDEN"
 	OperationUnknown  Code = "SUTRA.DEPLOY.OPERATION.UNKNOWN"
 
-	DecisionXML        Code = "SUTRA.MODEL.DECISION.UNREADABLE"
-	DecisionInvalid    Code = "SUTRA.MODEL.DECISION.INVALID"
-	DecisionTwice      Code = "SUTRA.MODEL.DECISION.DUPLICATE"
-	DecisionType       Code = "SUTRA.MODEL.DECISION.TYPE_UNKNOWN"
-	DecisionLanguage   Code = "SUTRA.MODEL.DECISION.LANGUAGE"
-	DecisionExpression Code = "SUTRA.MODEL.DECISION.EXPRESSION"
-	DecisionUnknown    Code = "SUTRA.MODEL.DECISION.UNKNOWN"
-	DecisionHitPolicy  Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
+	DecisionNone      Code = "SUTRA.MODEL.DECISION.NONE"
+	DecisionInvalid   Code = "SUTRA.MODEL.DECISION.INVALID"
+	DecisionType      Code = "SUTRA.MODEL.DECISION.TYPE_UNKNOWN"
+	DecisionHitPolicy Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
 
 	AdminClaimHeld Code = "SUTRA.ADMIN.MIGRATE.CLAIM_HELD"
 	NotFailed      Code = "SUTRA.ADMIN.RESUME.NOT_FAILED"
@@ -187,13 +183,9 @@ var table = append([]Entry{
 	{DeploymentUnknown, Reject, 404},
 	{DeployForbidden, Reject, 403},
 	{OperationUnknown, Reject, 404},
-	{DecisionXML, Reject, 422},
+	{DecisionNone, Reject, 422},
 	{DecisionInvalid, Reject, 422},
-	{DecisionTwice, Reject, 422},
 	{DecisionType, Reject, 422},
-	{DecisionLanguage, Reject, 422},
-	{DecisionExpression, Reject, 422},
-	{DecisionUnknown, Reject, 422},
 	{DecisionHitPolicy, Operator, 500},
 	{AdminClaimHeld, Redeliver, 409},
 	{NotFailed, Reject, 409},
