@@ -51,7 +51,7 @@ type Message struct {
 	Stream      string       // ordered channels: rows of one stream go oldest position first, one at a time
 	Position    int64
 	Payload     []byte // the engine's own encoding of headers and value
-	Cursor      []byte // a signal: how far its fan-out has come; written by Forward alone
+	Cursor      []byte // how far a Forward has come; nil: not begun
 	Accepted    time.Time
 	Expires     time.Time // zero: never; a pending message past it is dead
 	Attempts    int

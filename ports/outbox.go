@@ -19,9 +19,10 @@ type Verdict string
 
 // The verdicts.
 const (
-	Sent     Verdict = "sent"     // delivered: the row goes
-	Later    Verdict = "later"    // again at Next
-	Poisoned Verdict = "poisoned" // kept, visible, re-drivable, not sent again by itself
+	Sent      Verdict = "sent"      // delivered: the row goes
+	Later     Verdict = "later"     // again at Next, one attempt more
+	Postponed Verdict = "postponed" // not begun: again at Next, no attempt counted
+	Poisoned  Verdict = "poisoned"  // kept, visible, re-drivable, not sent again by itself
 )
 
 // Settled is one send's end. A call's answer, or its final failure, is written as a delivery in the same transaction.
@@ -31,7 +32,7 @@ type Settled struct {
 	By       string
 	At       time.Time
 	Verdict  Verdict
-	Next     time.Time // Later
+	Next     time.Time // Later, Postponed
 	Error    string    // Later, Poisoned
 	Delivery *Message
 }

@@ -21,7 +21,8 @@ type Schedule struct {
 	Process    string
 	Node       string
 	Due        time.Time
-	Left       int // fires left; -1 without end
+	Anchor     time.Time // the first due date: later ones are counted from it, so that nothing drifts
+	Left       int       // fires left; -1 without end
 }
 
 // Fired is a schedule's fire, part of a Start: refused with Stale unless the schedule is still due at Due.

@@ -103,4 +103,5 @@ type Env struct {
 	Scope Scope
 	Now   time.Time // what now() and today() answer
 	Steps int       // budget of evaluation steps; 0 is the default budget
+	meter *meter    // shared by the evaluations of one decision
 }

@@ -43,11 +43,65 @@ const (
 	RequestInvalid  Code = "SUTRA.INTAKE.REQUEST.INVALID"
 	Unauthorized    Code = "SUTRA.INTAKE.AUTH.UNAUTHORIZED"
 
+	SendFailed  Code = "SUTRA.DELIVER.SEND.FAILED"
+	SendRefused Code = "SUTRA.DELIVER.SEND.REFUSED"
+	SecretUnset Code = "SUTRA.CONFIG.SECRET.UNSET"
+
+	TaskUnknown  Code = "SUTRA.TASK.TASK.UNKNOWN"
+	TaskLockLost Code = "SUTRA.TASK.LOCK.LOST"
+	TaskLockHeld Code = "SUTRA.TASK.LOCK.HELD"
+	TaskTerminal Code = "SUTRA.TASK.TASK.TERMINAL"
+	TaskCeiling  Code = "SUTRA.TASK.REQUEST.CEILING"
+
 	NoMatch            Code = "SUTRA.CORRELATE.NO_MATCH"
 	Ambiguous          Code = "SUTRA.CORRELATE.AMBIGUOUS"
 	CorrelationExpired Code = "SUTRA.CORRELATE.EXPIRED"
 	NoProcess          Code = "SUTRA.CORRELATE.NO_PROCESS"
 
+	ArchiveNotZip     Code = "SUTRA.DEPLOY.ARCHIVE.NOT_A_ZIP"
+	ArchiveTooLarge   Code = "SUTRA.DEPLOY.ARCHIVE.TOO_LARGE"
+	ArchiveEntries    Code = "SUTRA.DEPLOY.ARCHIVE.TOO_MANY_ENTRIES"
+	ArchivePath       Code = "SUTRA.DEPLOY.ARCHIVE.PATH_INVALID"
+	ArchiveEntryType  Code = "SUTRA.DEPLOY.ARCHIVE.ENTRY_TYPE"
+	ArchiveDuplicate  Code = "SUTRA.DEPLOY.ARCHIVE.DUPLICATE_ENTRY"
+	ArchiveNested     Code = "SUTRA.DEPLOY.ARCHIVE.NESTED"
+	ArchiveManifest   Code = "SUTRA.DEPLOY.ARCHIVE.MANIFEST_INVALID"
+	ArchiveContract   Code = "SUTRA.DEPLOY.ARCHIVE.CONTRACT_UNSUPPORTED"
+	ArchiveUnlisted   Code = "SUTRA.DEPLOY.ARCHIVE.UNLISTED_FILE"
+	ArchiveMissing    Code = "SUTRA.DEPLOY.ARCHIVE.MISSING_FILE"
+	ArchiveDigest     Code = "SUTRA.DEPLOY.ARCHIVE.DIGEST_MISMATCH"
+	PackageInvalid    Code = "SUTRA.DEPLOY.PACKAGE.INVALID"
+	PackageLabel      Code = "SUTRA.DEPLOY.PACKAGE.LABEL_INVALID"
+	PackageUnexpected Code = "SUTRA.DEPLOY.PACKAGE.UNEXPECTED_FILE"
+	ChannelInvalid    Code = "SUTRA.DEPLOY.CHANNEL.INVALID"
+	ChannelTwice      Code = "SUTRA.DEPLOY.CHANNEL.DUPLICATE"
+	SecretLiteral     Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
+	SchemaInvalid     Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
+	TemplateInvalid   Code = "SUTRA.DEPLOY.TEMPLATE.INVALID"
+	TemplateMissing   Code = "SUTRA.MODEL.TEMPLATE.UNKNOWN"
+	ChannelMissing    Code = "SUTRA.MODEL.CHANNEL.UNKNOWN"
+	PatternInvalid    Code = "SUTRA.MODEL.PATTERN.INVALID"
+	ProcessTwice      Code = "SUTRA.MODEL.PROCESS.DUPLICATE"
+	ProcessNone       Code = "SUTRA.MODEL.PROCESS.NONE"
+	DeployInvalid     Code = "SUTRA.DEPLOY.PACKAGE.REFUSED"
+	DoorTaken         Code = "SUTRA.DEPLOY.DOOR.TAKEN"
+	DeploySuperseded  Code = "SUTRA.DEPLOY.SLOT.SUPERSEDED"
+	DeployConflict    Code = "SUTRA.DEPLOY.SLOT.CONFLICT"
+	DeploymentUnknown Code = "SUTRA.DEPLOY.DEPLOYMENT.UNKNOWN"
+	DeployForbidden   Code = "SUTRA.DEPLOY.TENANT.FORBIDDEN"
+	OperationUnknown  Code = "SUTRA.DEPLOY.OPERATION.UNKNOWN"
+
+	DecisionXML        Code = "SUTRA.MODEL.DECISION.UNREADABLE"
+	DecisionInvalid    Code = "SUTRA.MODEL.DECISION.INVALID"
+	DecisionTwice      Code = "SUTRA.MODEL.DECISION.DUPLICATE"
+	DecisionType       Code = "SUTRA.MODEL.DECISION.TYPE_UNKNOWN"
+	DecisionLanguage   Code = "SUTRA.MODEL.DECISION.LANGUAGE"
+	DecisionExpression Code = "SUTRA.MODEL.DECISION.EXPRESSION"
+	DecisionUnknown    Code = "SUTRA.MODEL.DECISION.UNKNOWN"
+	DecisionHitPolicy  Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
+
+	AdminClaimHeld Code = "SUTRA.ADMIN.MIGRATE.CLAIM_HELD"
+	NotFailed      Code = "SUTRA.ADMIN.RESUME.NOT_FAILED"
 	AdminClosed    Code = "SUTRA.ADMIN.AUTH.NOT_CONFIGURED"
 	AdminUnknown   Code = "SUTRA.ADMIN.AUTH.UNAUTHORIZED"
 	AdminForbidden Code = "SUTRA.ADMIN.AUTH.FORBIDDEN"
@@ -89,10 +143,60 @@ var table = []Entry{
 	{EventIDMissing, Reject, 400},
 	{RequestInvalid, Reject, 400},
 	{Unauthorized, Reject, 401},
+	{SendFailed, Redeliver, 502},
+	{SendRefused, Reject, 502},
+	{SecretUnset, Operator, 503},
+	{TaskUnknown, Reject, 404},
+	{TaskLockLost, Reject, 409},
+	{TaskLockHeld, Redeliver, 409},
+	{TaskTerminal, Reject, 409},
+	{TaskCeiling, Reject, 400},
 	{NoMatch, Reject, 404},
 	{Ambiguous, Reject, 409},
 	{CorrelationExpired, Reject, 404},
 	{NoProcess, Reject, 404},
+	{ArchiveNotZip, Reject, 400},
+	{ArchiveTooLarge, Reject, 413},
+	{ArchiveEntries, Reject, 413},
+	{ArchivePath, Reject, 422},
+	{ArchiveEntryType, Reject, 422},
+	{ArchiveDuplicate, Reject, 422},
+	{ArchiveNested, Reject, 422},
+	{ArchiveManifest, Reject, 422},
+	{ArchiveContract, Reject, 422},
+	{ArchiveUnlisted, Reject, 422},
+	{ArchiveMissing, Reject, 422},
+	{ArchiveDigest, Reject, 422},
+	{PackageInvalid, Reject, 422},
+	{PackageLabel, Reject, 422},
+	{PackageUnexpected, Reject, 422},
+	{ChannelInvalid, Reject, 422},
+	{ChannelTwice, Reject, 422},
+	{SecretLiteral, Reject, 422},
+	{SchemaInvalid, Reject, 422},
+	{TemplateInvalid, Reject, 422},
+	{TemplateMissing, Reject, 422},
+	{ChannelMissing, Reject, 422},
+	{PatternInvalid, Reject, 422},
+	{ProcessTwice, Reject, 422},
+	{ProcessNone, Reject, 422},
+	{DeployInvalid, Reject, 422},
+	{DoorTaken, Reject, 409},
+	{DeploySuperseded, Reject, 409},
+	{DeployConflict, Redeliver, 409},
+	{DeploymentUnknown, Reject, 404},
+	{DeployForbidden, Reject, 403},
+	{OperationUnknown, Reject, 404},
+	{DecisionXML, Reject, 422},
+	{DecisionInvalid, Reject, 422},
+	{DecisionTwice, Reject, 422},
+	{DecisionType, Reject, 422},
+	{DecisionLanguage, Reject, 422},
+	{DecisionExpression, Reject, 422},
+	{DecisionUnknown, Reject, 422},
+	{DecisionHitPolicy, Operator, 500},
+	{AdminClaimHeld, Redeliver, 409},
+	{NotFailed, Reject, 409},
 	{AdminClosed, Operator, 503},
 	{AdminUnknown, Reject, 401},
 	{AdminForbidden, Reject, 403},

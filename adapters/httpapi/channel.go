@@ -1,0 +1,107 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/uptrace/bunrouter"
+
+	"github.com/sutra-engine/sutra/client/wire"
+	"github.com/sutra-engine/sutra/ports"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// channel answers every path that is not the engine's own: a channel's door, if there is one.
+func (s *Server) channel(w http.ResponseWriter, req bunrouter.Request) error {
+	if own(req.URL.Path) {
+		return fault.RouteUnknown.With("there is no %s %s", req.Method, req.URL.Path)
+	}
+	entrance, err := s.Intake.Enter(req.Context(), "http "+req.Method+" "+req.URL.Path)
+	if err != nil {
+		return err
+	}
+	if err := admit(entrance.Auth, req.Request); err != nil {
+		return err
+	}
+	in, err := incoming(w, req.Request, entrance.Limit)
+	if err != nil {
+		return err
+	}
+	in.Tenant, in.Channel, in.Received = entrance.Tenant, entrance.Channel, s.Clock.Now()
+	receipt, err := s.Intake.Take(req.Context(), in)
+	if err != nil {
+		return err
+	}
+	return answer(w, receipt)
+}
+
+// admit checks a channel's callers, in constant time.
+func admit(a ports.Auth, req *http.Request) error {
+	if a.Scheme == "none" {
+		return nil
+	}
+	given := req.Header.Get(a.Header)
+	if a.Scheme == "bearer" {
+		given, _ = strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
+	}
+	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(a.Key))
+	if a.Key == "" || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		return fault.Unauthorized.With("the key of this channel is missing or wrong")
+	}
+	return nil
+}
+
+// incoming reads a request as a message. Headers that prove who calls stay outside.
+func incoming(w http.ResponseWriter, req *http.Request, limit int64) (ports.Incoming, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, limit))
+	if err != nil {
+		return ports.Incoming{}, err
+	}
+	in := ports.Incoming{ContentType: req.Header.Get("Content-Type"), Body: body}
+	if key := req.Header.Get("Idempotency-Key"); key != "" {
+		in.EventID = []byte(key)
+	}
+	names := make([]string, 0, len(req.Header))
+	for name := range req.Header {
+		if name != "Authorization" && name != "Cookie" && name != "X-Api-Key" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		in.Headers = append(in.Headers, ports.Header{Name: name, Value: strings.Join(req.Header[name], ", ")})
+	}
+	return in, nil
+}
+
+// answer is the reply the model gave, or 202 with where to look.
+func answer(w http.ResponseWriter, r ports.Receipt) error {
+	h := w.Header()
+	if !r.Instance.IsZero() {
+		h.Set("Sutra-Instance", r.Instance.String())
+		h.Set("Location", "/sutra/instances/"+r.Instance.String())
+	}
+	if r.Duplicate {
+		h.Set("Sutra-Duplicate", "true")
+	}
+	if r.Answer == nil {
+		out := wire.Accepted{Duplicate: r.Duplicate}
+		if !r.Instance.IsZero() {
+			out.Instance = r.Instance.String()
+		}
+		return write(w, http.StatusAccepted, out)
+	}
+	for _, header := range r.Answer.Headers {
+		h.Add(header.Name, header.Value)
+	}
+	if r.Answer.ContentType != "" {
+		h.Set("Content-Type", r.Answer.ContentType)
+	}
+	w.WriteHeader(max(r.Answer.Status, 200))
+	_, err := w.Write(r.Answer.Body)
+	return err
+}

@@ -1,0 +1,81 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/uptrace/bunrouter"
+
+	"github.com/sutra-engine/sutra/client/wire"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// retryAfter is what a sender of refused work is told to wait, in seconds.
+const retryAfter = "1"
+
+// problems turns the errors of handlers into problem documents. It is where an error stops, so here it is logged.
+func (s *Server) problems(next bunrouter.HandlerFunc) bunrouter.HandlerFunc {
+	return func(w http.ResponseWriter, req bunrouter.Request) error {
+		err := next(w, req)
+		if err == nil {
+			return nil
+		}
+		if req.Context().Err() != nil {
+			return nil // nobody is there to be answered
+		}
+		p := problem(err)
+		if p.Status >= 500 {
+			s.Log.ErrorContext(req.Context(), "request failed", "method", req.Method, "path", req.URL.Path, "code", p.Code, "error", err)
+		}
+		h := w.Header()
+		h.Set("Content-Type", "application/problem+json")
+		if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable || p.Status == http.StatusConflict && p.Retryable {
+			h.Set("Retry-After", retryAfter)
+		}
+		if p.Status == http.StatusUnauthorized {
+			h.Set("WWW-Authenticate", `Bearer realm="sutra"`)
+		}
+		w.WriteHeader(p.Status)
+		return json.NewEncoder(w).Encode(p)
+	}
+}
+
+func problem(err error) wire.Problem {
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		err = fault.BodyTooLarge.With("the body has more than the %d bytes that are taken here", large.Limit)
+	}
+	f := fault.Of(err)
+	disposition := f.Code.Disposition()
+	p := wire.Problem{
+		Type: "urn:sutra:problem:" + strings.ToLower(string(f.Code)), Title: title(f.Code), Status: f.Code.Status(), Detail: f.Detail,
+		Code: string(f.Code), Retryable: disposition == fault.Redeliver || disposition == fault.Uncertain,
+	}
+	if f.Instance != "" {
+		p.Instance = "/sutra/instances/" + f.Instance
+	}
+	if f.File != "" || len(f.All) > 0 {
+		for _, v := range append([]fault.Fault{*f}, f.All...) {
+			p.Violations = append(p.Violations, wire.Violation{Code: string(v.Code), Detail: v.Detail, File: v.File, Line: v.Line, Element: v.Element})
+		}
+	}
+	return p
+}
+
+// title is the last parts of a code as words: CLAIM_HELD of RESUME is "Resume: claim held".
+func title(code fault.Code) string {
+	parts := strings.Split(string(code), ".")
+	words := strings.ToLower(strings.ReplaceAll(parts[len(parts)-1], "_", " "))
+	if len(parts) < 3 {
+		return words
+	}
+	operation := strings.ToLower(strings.ReplaceAll(parts[len(parts)-2], "_", " "))
+	return strings.ToUpper(operation[:1]) + operation[1:] + ": " + words
+}
+
+func write(w http.ResponseWriter, status int, body any) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	return json.NewEncoder(w).Encode(body)
+}

@@ -1,0 +1,76 @@
+// Package system is the machine under the process: its clock, its randomness, its secrets. It is the only place that reads them.
+package system
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sutra-engine/sutra/ports"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// Now is the wall clock with its monotonic reading, for durations and trust.
+func Now() time.Time { return time.Now() }
+
+// Clock is the machine's clock as a ports.Clock, for stores that have no database clock of their own.
+type Clock struct{}
+
+// Now is UTC, cut to microseconds.
+func (Clock) Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+// IDs makes UUIDv7 (RFC 9562, 5.7) that rise within the process: the milliseconds, then a counter seeded anew each millisecond.
+type IDs struct {
+	mu   sync.Mutex
+	last int64  // milliseconds
+	seq  uint16 // 12 bits
+}
+
+// New makes the next id.
+func (g *IDs) New() ports.ID {
+	var id ports.ID
+	_, _ = rand.Read(id[:]) // crypto/rand ends the process when it fails
+	g.mu.Lock()
+	now := time.Now().UnixMilli()
+	switch {
+	case now > g.last:
+		g.last, g.seq = now, uint16(id[6])<<3|uint16(id[7])>>5
+	case g.seq == 0xfff:
+		g.last, g.seq = g.last+1, 0
+	default:
+		g.seq++
+	}
+	ms, seq := uint64(g.last), g.seq
+	g.mu.Unlock()
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], ms<<16|0x7000|uint64(seq))
+	copy(id[:8], b[:])
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}
+
+// Secrets resolves env:NAME and file:PATH.
+type Secrets struct{}
+
+// Resolve reads the value each time it is asked, so that a changed secret is picked up. Values without a scheme are answered as they are.
+func (Secrets) Resolve(reference string) (string, error) {
+	kind, name, _ := strings.Cut(reference, ":")
+	switch kind {
+	case "env":
+		value, ok := os.LookupEnv(name)
+		if !ok || value == "" {
+			return "", fault.SecretUnset.With("environment variable %s is not set; a channel refers to it", name)
+		}
+		return value, nil
+	case "file":
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return "", fault.SecretUnset.With("cannot read the secret file that a channel refers to: %w", err)
+		}
+		return strings.TrimSpace(string(data)), nil
+	}
+	return reference, nil
+}

@@ -1,0 +1,72 @@
+// Package webhook sends emissions over HTTP. It decides nothing: a status is turned into a disposition, and the caller does the rest.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sutra-engine/sutra/ports"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 1 << 20
+
+// Sender is a ports.Sender for http and https destinations.
+type Sender struct{ client *http.Client }
+
+// New makes a sender whose sends end after timeout. Redirects are not followed: a destination is the one that was written down.
+func New(timeout time.Duration, transport http.RoundTripper) *Sender {
+	return &Sender{client: &http.Client{
+		Timeout:       timeout,
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Send posts the emission. 2xx is delivered; 408, 425, 429 and 5xx, and no answer at all, are Redeliver; every other status is Reject.
+func (s *Sender) Send(ctx context.Context, e ports.Emission) (ports.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.Destination, bytes.NewReader(e.Body))
+	if err != nil {
+		return ports.Response{}, fault.SendRefused.With("destination %q is no URL: %w", e.Destination, err)
+	}
+	for _, h := range e.Headers {
+		req.Header.Add(h.Name, h.Value)
+	}
+	if e.ContentType != "" {
+		req.Header.Set("Content-Type", e.ContentType)
+	}
+	if len(e.Trace) > 0 {
+		req.Header.Set("Traceparent", string(e.Trace))
+	}
+	req.Header.Set("Idempotency-Key", e.ID.String())
+	req.Header.Set("Sutra-Instance", e.Instance.String())
+	req.Header.Set("Sutra-Sequence", fmt.Sprint(e.Seq))
+	req.Header.Set("User-Agent", "sutra")
+	res, err := s.client.Do(req)
+	if err != nil {
+		return ports.Response{}, fault.SendFailed.With("no answer from %s: %w", req.URL.Host, err)
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		return ports.Response{}, fault.SendFailed.With("the answer of %s broke off: %w", req.URL.Host, err)
+	}
+	out := ports.Response{Status: res.StatusCode, ContentType: res.Header.Get("Content-Type"), Body: body}
+	for name, values := range res.Header {
+		out.Headers = append(out.Headers, ports.Header{Name: name, Value: strings.Join(values, ", ")})
+	}
+	switch c := res.StatusCode; {
+	case c >= 200 && c < 300:
+		return out, nil
+	case c == http.StatusRequestTimeout, c == http.StatusTooEarly, c == http.StatusTooManyRequests, c >= 500:
+		return out, fault.SendFailed.With("%s answered %s", req.URL.Host, res.Status)
+	default:
+		return out, fault.SendRefused.With("%s answered %s", req.URL.Host, res.Status)
+	}
+}

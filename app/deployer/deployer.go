@@ -1,0 +1,270 @@
+// Package deployer changes what the fleet serves. A deploy verifies and compiles everything before anything changes, swaps in one
+// transaction, and converges this replica before it answers, so that its answer is definitive.
+package deployer
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sutra-engine/sutra/app/converge"
+	"github.com/sutra-engine/sutra/core/archive"
+	"github.com/sutra-engine/sutra/core/deploy"
+	"github.com/sutra-engine/sutra/core/lint"
+	"github.com/sutra-engine/sutra/core/timer"
+	"github.com/sutra-engine/sutra/ports"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// Deps are what a deployer works with.
+type Deps struct {
+	Deployments ports.Deployments
+	Operations  ports.Operations
+	Served      *converge.Loop
+	Clock       ports.Clock
+	IDs         ports.IDs
+	Log         *slog.Logger
+	Archives    archive.Limits
+	Limits      deploy.Limits
+	FleetWait   time.Duration // how long a deploy waits for the fleet
+	Silent      time.Duration // age at which a replica counts as gone, and an operation as abandoned
+	Replica     string
+	Outbox      func() // hears that notices were enqueued
+}
+
+// Deployer is the ports.Deployer of a replica.
+type Deployer struct {
+	Deps
+	submitted chan ports.ID
+}
+
+// New makes a deployer.
+func New(d Deps) *Deployer { return &Deployer{Deps: d, submitted: make(chan ports.ID, 64)} }
+
+// Deploy makes the archive its slot's active revision.
+func (d *Deployer) Deploy(ctx context.Context, call ports.Deploy) (ports.Deployed, error) {
+	notices := func(r ports.Revision) []ports.Emission {
+		return d.notices(call.Callback, call.Notify, d.IDs.New(), r, nil)
+	}
+	return d.deploy(ctx, call, nil, notices)
+}
+
+func (d *Deployer) deploy(ctx context.Context, call ports.Deploy, operation *ports.ID, notices func(ports.Revision) []ports.Emission) (ports.Deployed, error) {
+	a, rev, err := d.compile(call)
+	if err != nil {
+		return ports.Deployed{}, err
+	}
+	activation, err := d.activation(ctx, a, rev, call.Supersedes)
+	if err != nil {
+		return ports.Deployed{}, err
+	}
+	activation.Operation = operation
+	if notices != nil {
+		activation.Notices = notices(ports.Revision{Slot: rev.Slot, ID: rev.ID, Phase: ports.Active})
+	}
+	d.Served.Known(rev)
+	revision, answer, err := d.Deployments.Activate(ctx, activation)
+	if err != nil {
+		return ports.Deployed{}, err
+	}
+	if err := refused(answer, rev); err != nil {
+		return ports.Deployed{}, err
+	}
+	if len(activation.Notices) > 0 {
+		d.Outbox()
+	}
+	set, err := d.Served.Ask(ctx)
+	if err != nil {
+		return ports.Deployed{}, fmt.Errorf("it is active, but this replica cannot read what is served: %w", err)
+	}
+	out := ports.Deployed{Revision: revision, Unchanged: answer.Outcome == ports.Duplicate}
+	if call.Fleet {
+		out.Behind, err = d.fleet(ctx, set.Version)
+	}
+	d.Log.InfoContext(ctx, "deployed", "deployment", revision.ID, "slot", revision.Slot.String(), "revision", revision.Number, "unchanged", out.Unchanged)
+	return out, err
+}
+
+// compile verifies the archive and compiles everything in it.
+func (d *Deployer) compile(call ports.Deploy) (*archive.Archive, *deploy.Revision, error) {
+	a, err := archive.Open(call.Archive, d.Archives)
+	if err != nil {
+		return nil, nil, err
+	}
+	if call.Tenants != nil && !slices.Contains(call.Tenants, a.Manifest.Labels.Tenant) {
+		return nil, nil, fault.DeployForbidden.With("this key may not deploy for tenant %q", a.Manifest.Labels.Tenant)
+	}
+	rev, findings := deploy.Compile(a, d.Limits)
+	if rev == nil {
+		return nil, nil, deploy.Refusal(findings)
+	}
+	for _, f := range findings {
+		if f.Level == lint.Warning {
+			d.Log.Warn("deploying with a warning", "finding", f.String())
+		}
+	}
+	return a, rev, nil
+}
+
+func (d *Deployer) activation(ctx context.Context, a *archive.Archive, rev *deploy.Revision, supersedes string) (ports.Activation, error) {
+	out := ports.Activation{Slot: rev.Slot, ID: rev.ID, Archive: a.Bytes, Doors: rev.Doors}
+	if supersedes == "" {
+		supersedes = rev.Supersedes
+	}
+	if supersedes != "" && supersedes != rev.Slot.String() {
+		slot, err := ParseSlot(supersedes)
+		if err != nil {
+			return out, err
+		}
+		if slot.Tenant != rev.Slot.Tenant || slot.Module != rev.Slot.Module {
+			return out, fault.DeployInvalid.With("slot %s cannot supersede %s: only another version of the same tenant and module", rev.Slot, slot)
+		}
+		out.Supersedes = &slot
+	}
+	now := d.Clock.Now()
+	for _, t := range rev.Timers {
+		due, left, armed, err := timer.First(t.Spec, now)
+		if err != nil {
+			return out, fault.DeployInvalid.With("timer start event %q of process %q cannot be counted: %w", t.Node, t.Process, err)
+		}
+		if !armed {
+			d.Log.WarnContext(ctx, "a timer start event is not armed: its time has passed", "process", t.Process, "node", t.Node)
+			continue
+		}
+		out.Schedules = append(out.Schedules, ports.Schedule{
+			Tenant: rev.Slot.Tenant, Deployment: rev.ID, Process: t.Process, Node: t.Node, Due: due, Anchor: due, Left: left,
+		})
+	}
+	return out, nil
+}
+
+func refused(a ports.Answer, rev *deploy.Revision) error {
+	switch a.Outcome {
+	case ports.Done, ports.Duplicate:
+		return nil
+	case ports.DoorTaken:
+		return fault.DoorTaken.With("%s cannot open its doors: %s; drain that slot, name it in supersedes, or bind elsewhere", rev.Slot, a.Detail)
+	case ports.Stale:
+		return fault.DeploySuperseded.With("%s was not swapped: %s", rev.Slot, a.Detail)
+	}
+	if a.Err != nil {
+		return a.Err
+	}
+	return fault.DeployConflict.With("%s was not swapped: %s; send it again", rev.Slot, a.Outcome)
+}
+
+// fleet waits until every live replica serves the version, and names those that do not in time.
+func (d *Deployer) fleet(ctx context.Context, version ports.Version) ([]string, error) {
+	deadline := d.Clock.Now().Add(d.FleetWait)
+	for {
+		replicas, err := d.Deployments.Replicas(ctx, d.Clock.Now().Add(-d.Silent))
+		if err != nil {
+			return nil, err
+		}
+		var behind []string
+		for _, r := range replicas {
+			if r.Served < version && r.ID != d.Replica {
+				behind = append(behind, r.ID)
+			}
+		}
+		if len(behind) == 0 || !d.Clock.Now().Before(deadline) {
+			return behind, nil
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return behind, err
+		}
+	}
+}
+
+// Undeploy drains a revision, named by its slot or its id.
+func (d *Deployer) Undeploy(ctx context.Context, tenants []string, target string) (ports.Revision, error) {
+	unknown := fault.DeploymentUnknown.With("there is no active or draining revision %q; sutra deployments lists what there is", target)
+	_, revisions, err := d.Deployments.Served(ctx)
+	if err != nil {
+		return ports.Revision{}, err
+	}
+	for _, r := range revisions {
+		if string(r.ID) != target && (r.Slot.String() != target || r.Phase != ports.Active) || !may(tenants, r.Slot.Tenant) {
+			continue
+		}
+		answer, err := d.Deployments.Drain(ctx, r.ID)
+		if err != nil {
+			return r, err
+		}
+		if answer.Outcome != ports.Done {
+			return r, unknown
+		}
+		r.Phase = ports.Draining
+		_, err = d.Served.Ask(ctx)
+		return r, err
+	}
+	return ports.Revision{}, unknown
+}
+
+// Revisions lists revisions with what blocks their retirement and who serves them.
+func (d *Deployer) Revisions(ctx context.Context, tenants []string) ([]ports.RevisionView, error) {
+	revisions, err := d.Deployments.Revisions(ctx, tenants)
+	if err != nil {
+		return nil, err
+	}
+	replicas, err := d.Deployments.Replicas(ctx, d.Clock.Now().Add(-d.Silent))
+	if err != nil {
+		return nil, err
+	}
+	var held []ports.DeploymentID
+	for _, r := range revisions {
+		if r.Phase != ports.Retired {
+			held = append(held, r.ID)
+		}
+	}
+	counts, err := d.Deployments.Count(ctx, held)
+	if err != nil {
+		return nil, err
+	}
+	set := d.Served.Current()
+	out := make([]ports.RevisionView, len(revisions))
+	for i, r := range revisions {
+		out[i] = ports.RevisionView{Revision: r, Counts: counts[r.ID]}
+		if broken := set.Broken[r.ID]; broken != nil {
+			out[i].Failed = broken.Error()
+		}
+		if served := set.Revision(r.ID); served != nil {
+			for _, door := range served.Doors {
+				out[i].Channels = append(out[i].Channels, door.Address)
+			}
+			for _, replica := range replicas {
+				if replica.Served >= set.Version {
+					out[i].Served = append(out[i].Served, replica.ID)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+func may(tenants []string, tenant string) bool {
+	return tenants == nil || slices.Contains(tenants, tenant)
+}
+
+// ParseSlot reads tenant--module--version.
+func ParseSlot(text string) (ports.Slot, error) {
+	parts := strings.Split(text, "--")
+	if len(parts) != 3 || slices.Contains(parts, "") {
+		return ports.Slot{}, fault.DeployInvalid.With("%q is no slot; a slot is tenant--module--version", text)
+	}
+	return ports.Slot{Tenant: parts[0], Module: parts[1], Version: parts[2]}, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,190 @@
+package lane
+
+import (
+	"context"
+
+	"github.com/sutra-engine/sutra/core/claim"
+	"github.com/sutra-engine/sutra/core/step"
+	"github.com/sutra-engine/sutra/ports"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// run is all that a batch has for one instance: one step.
+type run struct {
+	ref      ports.Ref
+	requests []Request
+	held     *claim.Held
+	step     *ports.Step
+	outcomes []step.Outcome // of all events, in order of the requests
+	failure  *fault.Fault
+}
+
+// drive folds the requests by instance, claims the instances together, advances each and commits them together. A fold whose commit
+// was refused for one of its requests is done again one by one, so that every request keeps its own outcome.
+func (l *lane) drive(ctx context.Context, requests []Request) {
+	if again := l.once(ctx, fold(requests)); len(again) > 0 {
+		for _, r := range again {
+			l.once(ctx, []*run{{ref: r.Drive.Ref, requests: []Request{r}}})
+		}
+	}
+}
+
+func fold(requests []Request) []*run {
+	var runs []*run
+	at := map[ports.Ref]*run{}
+	for _, r := range requests {
+		it := at[r.Drive.Ref]
+		if it == nil {
+			it = &run{ref: r.Drive.Ref}
+			at[it.ref] = it
+			runs = append(runs, it)
+		}
+		it.requests = append(it.requests, r)
+	}
+	return runs
+}
+
+func (l *lane) once(ctx context.Context, runs []*run) (again []Request) {
+	refs := make([]ports.Ref, len(runs))
+	for i, r := range runs {
+		refs[i] = r.ref
+	}
+	err := l.Guard.With(ctx, l.owner, refs, func(held []*claim.Held) {
+		var group []ports.Step
+		var of []*run
+		for i, r := range runs {
+			r.held = held[i]
+			if l.advance(ctx, r) {
+				group, of = append(group, *r.step), append(of, r)
+			}
+		}
+		if len(group) == 0 {
+			return
+		}
+		for i, answer := range l.Instances.Commit(ctx, group) {
+			again = append(again, l.committed(of[i], answer)...)
+		}
+	})
+	if err != nil {
+		for _, r := range runs {
+			r.answer(Answer{Err: err})
+		}
+	}
+	return again
+}
+
+// advance makes the step of one claimed instance. False: it was answered, there is nothing to commit.
+func (l *lane) advance(ctx context.Context, r *run) bool {
+	h := r.held
+	switch {
+	case h.Outcome == ports.Held:
+		l.Watch.Count("sutra_claims_refused_total", 1)
+		r.answer(Answer{Outcome: ports.Held, Err: fault.ClaimHeld.With("instance %s is being advanced by another; send it again", r.ref.ID)})
+		return false
+	case h.Outcome != ports.Done:
+		r.answer(Answer{Outcome: ports.Gone, Err: fault.InstanceGone.With("there is no instance %s", r.ref.ID)})
+		return false
+	case h.Status.Ended():
+		r.answer(Answer{Outcome: ports.Gone, Status: h.Status, Err: fault.InstanceEnded.With("instance %s has ended", r.ref.ID)})
+		return false
+	case h.Status == ports.Failed:
+		r.answer(Answer{Outcome: ports.Stale, Status: h.Status, Fault: h.Fault, Err: fault.InstanceFailed.With("instance %s is FAILED and waits for an operator", r.ref.ID)})
+		return false
+	}
+	program := l.Programs.Program(ctx, h.Deployment, h.Process)
+	if program == nil {
+		r.answer(Answer{Err: fault.NotReady.With("this replica cannot serve deployment %s of instance %s", h.Deployment, r.ref.ID)})
+		return false
+	}
+	var events []step.Event
+	claimed := step.Claimed{Claim: h.Claim(), Row: h.Instance, Step: l.IDs.New(), At: l.now()}
+	for _, q := range r.requests {
+		events = append(events, q.Drive.Events...)
+		if q.Drive.Lease != nil {
+			claimed.Lease = q.Drive.Lease
+		}
+	}
+	for i := range events {
+		if events[i].At.IsZero() {
+			events[i].At = claimed.At
+		}
+	}
+	res := l.contained(ctx, r.ref, func() step.Result { return step.Resume(program, claimed, events) })
+	if res.Err != nil {
+		r.answer(Answer{Err: res.Err})
+		return false
+	}
+	r.step, r.outcomes, r.failure = res.Commit, res.Outcomes, res.Failure
+	if r.step == nil {
+		r.answer(Answer{Outcome: ports.Done, Events: r.outcomes, Status: h.Status})
+		return false
+	}
+	return true
+}
+
+// committed answers the requests of a run, or gives them back to be done one by one.
+func (l *lane) committed(r *run, a ports.Answer) (again []Request) {
+	if a.Outcome == ports.Done || a.Outcome == ports.ClaimLost {
+		r.held.Given()
+	}
+	out := Answer{Outcome: a.Outcome, Other: a.Other, Err: a.Err}
+	switch a.Outcome {
+	case ports.Done:
+		out.Status, out.Fault, out.Events = r.step.Status, r.step.Fault, r.outcomes
+		out.Replies = stepReplies(r.step)
+		l.wake(r.ref.Tenant, r.step.Deployment, &r.step.Rows, out.Replies)
+		l.Watch.Count("sutra_steps_committed_total", 1)
+	case ports.ClaimLost:
+		l.Watch.Count("sutra_claims_lost_total", 1)
+		out.Err = fault.ClaimLost.With("the claim of instance %s went to another before the commit; nothing was written", r.ref.ID)
+	case ports.Unsettled:
+	default:
+		if len(r.requests) > 1 {
+			return r.requests
+		}
+		out.Err = refusal(r, a)
+	}
+	r.answer(out)
+	return nil
+}
+
+func refusal(r *run, a ports.Answer) error {
+	switch a.Outcome {
+	case ports.AliasTaken:
+		return fault.AliasTaken.With("a unique key is held by instance %s", a.Other)
+	case ports.LockLost:
+		return fault.TaskLockLost.With("the task's lock is another worker's by now")
+	case ports.Stale:
+		return fault.ClaimLost.With("what the step was decided from has changed: %s", a.Detail)
+	case ports.Gone:
+		return fault.NoMatch.With("what the step takes is gone from instance %s", r.ref.ID)
+	}
+	return nil // Duplicate is no refusal
+}
+
+func stepReplies(s *ports.Step) map[ports.InboxRef][]byte {
+	out := replies(nil, s.Rows)
+	for i := range s.Consumed {
+		for ref, document := range replies(&s.Consumed[i], ports.Rows{}) {
+			if out == nil {
+				out = map[ports.InboxRef][]byte{}
+			}
+			out[ref] = document
+		}
+	}
+	return out
+}
+
+// answer gives each request its part: the outcomes of its own events.
+func (r *run) answer(a Answer) {
+	a.Instance = r.ref
+	at := 0
+	for _, q := range r.requests {
+		mine := a
+		if a.Events != nil {
+			mine.Events = a.Events[at : at+len(q.Drive.Events)]
+		}
+		at += len(q.Drive.Events)
+		q.Done(mine)
+	}
+}

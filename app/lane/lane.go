@@ -1,0 +1,245 @@
+// Package lane runs instance work: each lane takes a batch of requests, claims its instances together, advances each and commits
+// them together. Every request gets its own answer, exactly once. Routing is affinity; the claim is correctness. A lane knows no
+// transport and routes no message.
+package lane
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sutra-engine/sutra/core/claim"
+	"github.com/sutra-engine/sutra/core/step"
+	"github.com/sutra-engine/sutra/ports"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// Programs finds the process of an instance.
+type Programs interface {
+	// Program answers the process of a served revision; nil: this replica does not serve it.
+	Program(ctx context.Context, id ports.DeploymentID, process string) *step.Program
+}
+
+// Deps are what lanes work with.
+type Deps struct {
+	Instances ports.Instances
+	Guard     claim.Guard
+	Clock     ports.Clock
+	IDs       ports.IDs
+	Programs  Programs
+	Watch     ports.Watch
+	Log       *slog.Logger
+	Wake      Wake
+	Replica   string
+	Lanes     int
+	Capacity  int // of each mailbox
+	Batch     int
+}
+
+// Wake is who hears of a commit, on this replica. None of its functions blocks.
+type Wake struct {
+	Outbox  func()
+	Inbox   func()
+	Tasks   func()
+	Replied func(ports.InboxRef, []byte)
+	Waits   func(tenant string, deployment ports.DeploymentID, waits []ports.Wait) // message waits that began
+}
+
+// Request is one piece of instance work: a start, or events for one instance.
+type Request struct {
+	Start *Start
+	Drive *Drive
+	// Done hears the answer, exactly once, and does not block.
+	Done func(Answer)
+}
+
+// Start is a new instance to be.
+type Start struct {
+	Program *step.Program
+	Begin   step.Begin
+}
+
+// Drive is events for an instance.
+type Drive struct {
+	Ref    ports.Ref
+	Events []step.Event
+	Lease  *ports.Term // the singleton role it acts under
+}
+
+// Answer is what became of a request.
+type Answer struct {
+	Outcome  ports.Outcome  // Done: committed, or nothing to commit
+	Events   []step.Outcome // of a Drive, one an event; nil unless Done
+	Instance ports.Ref
+	Status   ports.Status // of the instance; empty when not known
+	Fault    *ports.Fault // with Failed
+	Other    ports.InstanceID
+	Replies  map[ports.InboxRef][]byte // answers given in this step
+	Err      error                     // with Unsettled, and with refusals that have a code
+}
+
+// Pool is a replica's lanes.
+type Pool struct {
+	lanes []*lane
+	next  atomic.Uint64
+	wg    sync.WaitGroup
+	gate  sync.RWMutex // held for reading by submitters, for writing to close
+	shut  bool
+	log   *slog.Logger
+}
+
+// New makes the lanes; none works before Run.
+func New(d Deps) *Pool {
+	p := &Pool{log: d.Log}
+	for i := range d.Lanes {
+		p.lanes = append(p.lanes, &lane{
+			Deps:    d,
+			owner:   ports.Owner(fmt.Sprintf("%s/%d", d.Replica, i)),
+			mailbox: make(chan Request, d.Capacity),
+		})
+	}
+	return p
+}
+
+// Run works until Close was called and the mailboxes are empty. ctx bounds the work itself: when it ends, what is left is answered
+// with ShuttingDown.
+func (p *Pool) Run(ctx context.Context) {
+	for _, l := range p.lanes {
+		p.wg.Go(func() {
+			defer l.alive.Store(false)
+			l.alive.Store(true)
+			l.run(ctx)
+		})
+	}
+	p.wg.Wait()
+}
+
+// Close takes no more requests. Run ends when what was taken is answered.
+func (p *Pool) Close() {
+	p.gate.Lock()
+	defer p.gate.Unlock()
+	if p.shut {
+		return
+	}
+	p.shut = true
+	for _, l := range p.lanes {
+		close(l.mailbox)
+	}
+}
+
+// Submit hands a request to its lane: instance work by the instance's hash, new work round robin. It waits for room until ctx ends.
+func (p *Pool) Submit(ctx context.Context, r Request) error {
+	p.gate.RLock()
+	defer p.gate.RUnlock()
+	if p.shut {
+		return fault.ShuttingDown.With("this replica is shutting down; send it to another")
+	}
+	select {
+	case p.lane(r).mailbox <- r:
+		return nil
+	case <-ctx.Done():
+		return fault.Busy.With("the lane of this work has no room; send it again later")
+	}
+}
+
+// Offer is Submit that does not wait: transports that can push back use it.
+func (p *Pool) Offer(r Request) error {
+	p.gate.RLock()
+	defer p.gate.RUnlock()
+	if p.shut {
+		return fault.ShuttingDown.With("this replica is shutting down; send it to another")
+	}
+	select {
+	case p.lane(r).mailbox <- r:
+		return nil
+	default:
+		return fault.Busy.With("the lane of this work has no room; send it again later")
+	}
+}
+
+func (p *Pool) lane(r Request) *lane {
+	if r.Drive == nil {
+		return p.lanes[p.next.Add(1)%uint64(len(p.lanes))]
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(r.Drive.Ref.ID[:])
+	return p.lanes[binary.BigEndian.Uint64(h.Sum(nil))%uint64(len(p.lanes))]
+}
+
+// Dead names the lanes that do not work.
+func (p *Pool) Dead() []string {
+	var dead []string
+	for _, l := range p.lanes {
+		if !l.alive.Load() {
+			dead = append(dead, string(l.owner))
+		}
+	}
+	return dead
+}
+
+type lane struct {
+	Deps
+	owner   ports.Owner
+	mailbox chan Request
+	alive   atomic.Bool
+}
+
+// run takes what is there, up to a batch, and works on it. A request that comes alone is worked on at once.
+func (l *lane) run(ctx context.Context) {
+	for first := range l.mailbox {
+		batch := []Request{first}
+	fill:
+		for len(batch) < l.Batch {
+			select {
+			case r, ok := <-l.mailbox:
+				if !ok {
+					break fill
+				}
+				batch = append(batch, r)
+			default:
+				break fill
+			}
+		}
+		l.work(ctx, batch)
+	}
+}
+
+func (l *lane) work(ctx context.Context, batch []Request) {
+	if ctx.Err() != nil {
+		for _, r := range batch {
+			r.Done(Answer{Err: fault.ShuttingDown.With("this replica is shutting down; send it to another")})
+		}
+		return
+	}
+	began := l.Clock.Now()
+	var starts, drives []Request
+	for _, r := range batch {
+		if r.Start != nil {
+			starts = append(starts, r)
+		} else {
+			drives = append(drives, r)
+		}
+	}
+	l.start(ctx, starts)
+	l.drive(ctx, drives)
+	l.Watch.Count("sutra_lane_requests_total", int64(len(batch)))
+	l.Watch.Observe("sutra_lane_batch_seconds", l.Clock.Now().Sub(began))
+}
+
+// contained runs a step so that its panic is that step's alone.
+func (l *lane) contained(ctx context.Context, ref ports.Ref, run func() step.Result) (r step.Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.Log.ErrorContext(ctx, "a step panicked; it is thrown away and its claim given back", "instance", ref.ID, "panic", fmt.Sprint(p))
+			r = step.Result{Err: fault.Internal.With("the step of instance %s panicked: %v", ref.ID, p)}
+		}
+	}()
+	return run()
+}
+
+func (l *lane) now() time.Time { return l.Clock.Now() }

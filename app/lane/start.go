@@ -1,0 +1,88 @@
+package lane
+
+import (
+	"context"
+
+	"github.com/sutra-engine/sutra/core/step"
+	"github.com/sutra-engine/sutra/ports"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// start makes the first step of each new instance and writes them together.
+func (l *lane) start(ctx context.Context, requests []Request) {
+	var group []ports.NewInstance
+	var of []Request
+	for _, r := range requests {
+		b := r.Start.Begin
+		b.Event.At = l.now()
+		b.Step = l.IDs.New()
+		res := l.contained(ctx, b.Ref, func() step.Result { return step.New(r.Start.Program, b) })
+		switch {
+		case res.Err != nil:
+			r.Done(Answer{Instance: b.Ref, Err: res.Err})
+		case res.Start == nil:
+			r.Done(Answer{Instance: b.Ref, Err: res.Failure})
+		default:
+			group, of = append(group, *res.Start), append(of, r)
+		}
+	}
+	if len(group) == 0 {
+		return
+	}
+	for i, answer := range l.Instances.Start(ctx, group) {
+		of[i].Done(l.started(&group[i], answer))
+	}
+}
+
+func (l *lane) started(n *ports.NewInstance, a ports.Answer) Answer {
+	out := Answer{Outcome: a.Outcome, Instance: n.Ref, Other: a.Other, Err: a.Err}
+	switch a.Outcome {
+	case ports.Done:
+		out.Status, out.Fault = n.Status, n.Fault
+		out.Replies = replies(n.Consumed, n.Rows)
+		l.wake(n.Tenant, n.Deployment, &n.Rows, out.Replies)
+		l.Watch.Count("sutra_instances_started_total", 1, "process", n.Process)
+	case ports.AliasTaken:
+		out.Err = fault.AliasTaken.With("a unique key of this message is held by instance %s", a.Other)
+	case ports.NotActive:
+		out.Err = fault.NotActive.With("deployment %s takes no new instances", n.Deployment)
+	}
+	return out
+}
+
+// replies are the answers of one step, by the message they answer.
+func replies(consumed *ports.Consumed, rows ports.Rows) map[ports.InboxRef][]byte {
+	var out map[ports.InboxRef][]byte
+	put := func(ref ports.InboxRef, document []byte) {
+		if out == nil {
+			out = map[ports.InboxRef][]byte{}
+		}
+		out[ref] = document
+	}
+	if consumed != nil && consumed.Reply != nil {
+		put(consumed.InboxRef, consumed.Reply)
+	}
+	for _, r := range rows.Replies {
+		put(r.InboxRef, r.Document)
+	}
+	return out
+}
+
+// wake tells who has to hear of a commit.
+func (l *lane) wake(tenant string, deployment ports.DeploymentID, rows *ports.Rows, replies map[ports.InboxRef][]byte) {
+	if len(rows.Outbox) > 0 {
+		l.Wake.Outbox()
+	}
+	if len(rows.Deliveries) > 0 {
+		l.Wake.Inbox()
+	}
+	if len(rows.Tasks) > 0 {
+		l.Wake.Tasks()
+	}
+	for ref, document := range replies {
+		l.Wake.Replied(ref, document)
+	}
+	if len(rows.Waits) > 0 {
+		l.Wake.Waits(tenant, deployment, rows.Waits)
+	}
+}

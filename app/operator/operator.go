@@ -1,0 +1,161 @@
+// Package operator is what people do to instances: look, cancel, bring back. Every change goes through a claim of its own, which never
+// re-enters past a step in flight.
+package operator
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/sutra-engine/sutra/core/claim"
+	"github.com/sutra-engine/sutra/core/step"
+	"github.com/sutra-engine/sutra/ports"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// Programs finds the process of an instance; nil: it is not served here.
+type Programs interface {
+	Program(ctx context.Context, id ports.DeploymentID, process string) *step.Program
+}
+
+// Deps are what an operator works with.
+type Deps struct {
+	Instances ports.Instances
+	Views     ports.Views
+	Guard     claim.Guard
+	Programs  Programs
+	Clock     ports.Clock
+	IDs       ports.IDs
+	Log       *slog.Logger
+	Replica   string
+	Inbox     func() // hears that deliveries were written
+}
+
+// Operator is the ports.Operator of a replica.
+type Operator struct{ Deps }
+
+// Explain says how an instance stands: what it waits for, who holds it, what comes next.
+func (o Operator) Explain(ctx context.Context, tenants []string, id ports.InstanceID) (ports.Explained, error) {
+	ref, err := o.locate(ctx, tenants, id)
+	if err != nil {
+		return ports.Explained{}, err
+	}
+	rows, err := o.Instances.Load(ctx, []ports.Ref{ref})
+	if err != nil {
+		return ports.Explained{}, err
+	}
+	if len(rows) == 0 {
+		return ports.Explained{}, unknown(id)
+	}
+	out := ports.Explained{Instance: rows[0]}
+	if out.Waits, err = o.Views.Waits(ctx, ref); err != nil {
+		return out, err
+	}
+	out.Next = next(out)
+	return out, nil
+}
+
+// next puts into words what drives the instance next.
+func next(e ports.Explained) []string {
+	switch {
+	case e.Status.Ended():
+		return []string{"nothing: it has ended"}
+	case e.Status == ports.Failed:
+		return []string{"an operator: resume it, after what made it fail is put right, or cancel it"}
+	}
+	var out []string
+	for _, w := range e.Waits {
+		switch w.Kind {
+		case ports.WaitTimer, ports.WaitRetry:
+			out = append(out, fmt.Sprintf("%s at %s, due %s", w.Kind, w.Node, w.Due.Format("2006-01-02T15:04:05.000Z07:00")))
+		default:
+			out = append(out, fmt.Sprintf("%s at %s", w.Kind, w.Node))
+		}
+	}
+	return out
+}
+
+// Cancel ends an instance, suspended or FAILED, without compensation.
+func (o Operator) Cancel(ctx context.Context, tenants []string, id ports.InstanceID) error {
+	return o.change(ctx, tenants, id, func(p *step.Program, c step.Claimed) step.Result {
+		return step.Resume(p, c, []step.Event{{Kind: step.KindCancel, At: c.At}})
+	})
+}
+
+// Resume brings a FAILED instance back, with the event it failed at, or without it.
+func (o Operator) Resume(ctx context.Context, tenants []string, id ports.InstanceID, drop bool) error {
+	kept := step.ReplayEvent
+	if drop {
+		kept = step.DropEvent
+	}
+	return o.change(ctx, tenants, id, func(p *step.Program, c step.Claimed) step.Result {
+		if c.Row.Status != ports.Failed {
+			return step.Result{Err: fault.NotFailed.With("instance %s is %s; only a FAILED instance is resumed", id, c.Row.Status)}
+		}
+		return step.Restore(p, c, kept)
+	})
+}
+
+// change makes one step of an instance under a claim of its own.
+func (o Operator) change(ctx context.Context, tenants []string, id ports.InstanceID, make func(*step.Program, step.Claimed) step.Result) error {
+	ref, err := o.locate(ctx, tenants, id)
+	if err != nil {
+		return err
+	}
+	owner := ports.Owner(o.Replica + "/operator/" + o.IDs.New().String())
+	var failed error
+	err = o.Guard.With(ctx, owner, []ports.Ref{ref}, func(held []*claim.Held) { failed = o.commit(ctx, held[0], make) })
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+func (o Operator) commit(ctx context.Context, h *claim.Held, make func(*step.Program, step.Claimed) step.Result) error {
+	switch {
+	case h.Outcome == ports.Held:
+		return fault.AdminClaimHeld.With("instance %s is being advanced; send it again", h.ID)
+	case h.Outcome != ports.Done:
+		return unknown(h.ID)
+	case h.Status.Ended():
+		return fault.InstanceEnded.With("instance %s has ended", h.ID)
+	}
+	program := o.Programs.Program(ctx, h.Deployment, h.Process)
+	if program == nil {
+		return fault.NotReady.With("this replica cannot serve deployment %s of instance %s", h.Deployment, h.ID)
+	}
+	res := make(program, step.Claimed{Claim: h.Claim(), Row: h.Instance, Step: o.IDs.New(), At: o.Clock.Now()})
+	switch {
+	case res.Err != nil:
+		return res.Err
+	case res.Failure != nil:
+		return res.Failure
+	case res.Commit == nil:
+		return nil
+	}
+	answer := o.Instances.Commit(ctx, []ports.Step{*res.Commit})[0]
+	switch answer.Outcome {
+	case ports.Done:
+		h.Given()
+		o.Inbox()
+		return nil
+	case ports.ClaimLost:
+		h.Given()
+		return fault.ClaimLost.With("the claim of instance %s went to another; nothing was written", h.ID)
+	case ports.Unsettled:
+		return answer.Err
+	}
+	return fault.ClaimLost.With("instance %s has changed meanwhile (%s); nothing was written", h.ID, answer.Outcome)
+}
+
+func (o Operator) locate(ctx context.Context, tenants []string, id ports.InstanceID) (ports.Ref, error) {
+	ref, err := o.Views.Locate(ctx, tenants, id)
+	if err == nil && ref.ID.IsZero() {
+		err = unknown(id)
+	}
+	return ref, err
+}
+
+func unknown(id ports.InstanceID) error {
+	return fault.InstanceGone.With("there is no instance %s", id)
+}

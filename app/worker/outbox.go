@@ -1,0 +1,269 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sutra-engine/sutra/app/converge"
+	"github.com/sutra-engine/sutra/core/deliver"
+	"github.com/sutra-engine/sutra/ports"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// OutboxDeps are what an outbox worker works with.
+type OutboxDeps struct {
+	Outbox       ports.Outbox
+	Senders      map[string]ports.Sender // by URL scheme
+	Served       *converge.Loop
+	Secrets      ports.Secrets
+	Clock        ports.Clock
+	Watch        ports.Watch
+	Log          *slog.Logger
+	Inbox        func() // hears that an answer became a delivery
+	By           string // this worker's stamp
+	Poll         time.Duration
+	ClaimTimeout time.Duration
+	SendTimeout  time.Duration
+	Batch        int
+	Parallel     int // sends at once
+	PerHost      int // of them to one destination
+	Backoff      Backoff
+	MaxAttempts  int // 0: without end
+}
+
+// Outbox sends emissions. Each is stamped, sent, and settled by whoever names the stamp.
+type Outbox struct {
+	OutboxDeps
+	bell bell
+	mu   sync.Mutex
+	busy map[string]int // sends under way, by destination
+}
+
+// NewOutbox makes an outbox worker.
+func NewOutbox(d OutboxDeps) *Outbox {
+	return &Outbox{OutboxDeps: d, bell: newBell(), busy: map[string]int{}}
+}
+
+// Wake makes the worker look at once: a step on this replica has emitted.
+func (w *Outbox) Wake() { w.bell.ring() }
+
+// Run sends until ctx ends, finishes the sends under way, and frees the stamps that are left.
+func (w *Outbox) Run(ctx context.Context) {
+	settled := make(chan ports.Settled, w.Batch)
+	var settler sync.WaitGroup
+	settler.Go(func() { w.settle(context.WithoutCancel(ctx), settled) })
+	slots := make(chan struct{}, w.Parallel)
+	var sends sync.WaitGroup
+	for w.bell.wait(ctx, jitter(w.Poll)) {
+		for more := true; more && ctx.Err() == nil; {
+			taken, err := w.Outbox.Take(ctx, w.By, w.Clock.Now().Add(-w.ClaimTimeout), w.Batch)
+			if err != nil {
+				if ctx.Err() == nil {
+					w.Log.WarnContext(ctx, "cannot take emissions; it will be tried again", "error", err)
+				}
+				break
+			}
+			more = len(taken) >= w.Batch
+			for _, e := range taken {
+				if !w.enter(ctx, slots, e) {
+					continue
+				}
+				sends.Go(func() {
+					defer func() { <-slots; w.leave(e) }()
+					if s, ok := w.send(ctx, e); ok {
+						settled <- s
+					}
+				})
+			}
+		}
+	}
+	sends.Wait()
+	close(settled)
+	settler.Wait()
+	w.free(ctx)
+}
+
+// enter takes a place for a send. A destination that is slow keeps its own places busy and nobody else's: what finds no place is put
+// off a little without counting as an attempt.
+func (w *Outbox) enter(ctx context.Context, slots chan struct{}, e ports.Stamped) bool {
+	host := destination(e.Destination)
+	w.mu.Lock()
+	crowded := w.busy[host] >= w.PerHost
+	if !crowded {
+		w.busy[host]++
+	}
+	w.mu.Unlock()
+	if crowded {
+		w.postpone(ctx, e)
+		return false
+	}
+	select {
+	case slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		w.leave(e)
+		return false
+	}
+}
+
+func (w *Outbox) leave(e ports.Stamped) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	host := destination(e.Destination)
+	if w.busy[host]--; w.busy[host] == 0 {
+		delete(w.busy, host)
+	}
+}
+
+// postpone gives an emission back for a moment.
+func (w *Outbox) postpone(ctx context.Context, e ports.Stamped) {
+	_, err := w.Outbox.Settle(ctx, []ports.Settled{{
+		Tenant: e.Tenant, ID: e.ID, By: e.By, At: e.At, Verdict: ports.Postponed, Next: w.Clock.Now().Add(jitter(w.Backoff.Base / 4)),
+	}})
+	if err != nil && ctx.Err() == nil {
+		w.Log.WarnContext(ctx, "cannot put an emission off; its stamp goes stale", "emission", e.ID, "error", err)
+	}
+}
+
+// destination is what emissions share that go to one place.
+func destination(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		return u.Scheme + "://" + u.Host
+	}
+	return address
+}
+
+// send makes one attempt. False: the attempt could outlast the stamp, so it was not begun; the stamp goes stale and another takes it.
+func (w *Outbox) send(ctx context.Context, e ports.Stamped) (ports.Settled, bool) {
+	if w.Clock.Now().Add(w.SendTimeout).After(e.At.Add(w.ClaimTimeout / 2)) {
+		return ports.Settled{}, false
+	}
+	began := w.Clock.Now()
+	// A send that was begun is finished: only its own timeout ends it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.SendTimeout)
+	defer cancel()
+	ctx, end := w.Watch.Span(ctx, "send", e.Trace)
+	response, err := w.attempt(ctx, &e.Emission)
+	end(err)
+	w.Watch.Observe("sutra_outbox_send_seconds", w.Clock.Now().Sub(began), "outcome", outcome(err))
+	return w.judge(ctx, e, response, err), true
+}
+
+func outcome(err error) string {
+	if err == nil {
+		return "sent"
+	}
+	return string(fault.Of(err).Code.Disposition())
+}
+
+func (w *Outbox) attempt(ctx context.Context, e *ports.Emission) (ports.Response, error) {
+	if err := w.resolve(e); err != nil {
+		return ports.Response{}, err
+	}
+	scheme, _, _ := strings.Cut(e.Destination, ":")
+	sender := w.Senders[scheme]
+	if sender == nil {
+		return ports.Response{}, fault.SendRefused.With("no transport of this engine sends to %q", e.Destination)
+	}
+	return sender.Send(ctx, *e)
+}
+
+// resolve turns a channel into where it goes now, with what opens it.
+func (w *Outbox) resolve(e *ports.Emission) error {
+	name, ok := strings.CutPrefix(e.Destination, "channel:")
+	if !ok {
+		return nil
+	}
+	served := w.Served.Current().Revision(e.Deployment)
+	if served == nil {
+		return fault.NotReady.With("this replica does not serve deployment %s", e.Deployment)
+	}
+	c := served.Channels[name]
+	if c.URL == "" {
+		return fault.SendRefused.With("channel %q of deployment %s has no url to send to", name, e.Deployment)
+	}
+	address, err := w.Secrets.Resolve(c.URL)
+	if err != nil {
+		return err
+	}
+	e.Destination = address
+	if c.Auth.Key == "" {
+		return nil
+	}
+	key, err := w.Secrets.Resolve(c.Auth.Key)
+	if err != nil {
+		return err
+	}
+	header := ports.Header{Name: c.Auth.Header, Value: key}
+	if c.Auth.Scheme == "bearer" {
+		header = ports.Header{Name: "Authorization", Value: "Bearer " + key}
+	}
+	e.Headers = append(append([]ports.Header(nil), e.Headers...), header)
+	return nil
+}
+
+// judge says what became of an attempt. A call's answer, or its final failure, is a delivery in the settling transaction.
+func (w *Outbox) judge(ctx context.Context, e ports.Stamped, response ports.Response, err error) ports.Settled {
+	s := ports.Settled{Tenant: e.Tenant, ID: e.ID, By: e.By, At: e.At, Verdict: ports.Sent}
+	if err == nil {
+		if e.Wait != 0 {
+			s.Delivery = deliver.Reply(e.Emission, response)
+		}
+		return s
+	}
+	f := fault.Of(err)
+	s.Error = f.Error()
+	final := f.Code.Disposition() == fault.Reject || w.MaxAttempts > 0 && e.Attempts+1 >= w.MaxAttempts
+	switch {
+	case final && e.Wait != 0:
+		s.Delivery = deliver.Failed(e.Emission, f) // the call is over: the instance decides what comes next
+	case final:
+		s.Verdict = ports.Poisoned
+		w.Log.WarnContext(ctx, "an emission is poisoned: kept, visible, not sent again by itself", "emission", e.ID, "error", err)
+	default:
+		s.Verdict, s.Next = ports.Later, w.Clock.Now().Add(w.Backoff.After(e.Attempts))
+	}
+	return s
+}
+
+// settle writes what became of sends, as many together as there are. What cannot be written goes stale and is sent again.
+func (w *Outbox) settle(ctx context.Context, settled <-chan ports.Settled) {
+	for first := range settled {
+		group := []ports.Settled{first}
+	fill:
+		for len(group) < w.Batch {
+			select {
+			case s, ok := <-settled:
+				if !ok {
+					break fill
+				}
+				group = append(group, s)
+			default:
+				break fill
+			}
+		}
+		answers, err := w.Outbox.Settle(ctx, group)
+		if err != nil {
+			w.Log.WarnContext(ctx, "cannot settle sends; they will be sent again when their stamps are stale", "sends", len(group), "error", err)
+			continue
+		}
+		for i, a := range answers {
+			if a.Outcome == ports.Done && group[i].Delivery != nil {
+				w.Inbox()
+				break
+			}
+		}
+	}
+}
+
+func (w *Outbox) free(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if _, err := w.Outbox.Free(ctx, w.By); err != nil {
+		w.Log.WarnContext(ctx, "cannot free the stamps of this replica; they go stale", "error", err)
+	}
+}

@@ -1,0 +1,121 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sutra-engine/sutra/app/converge"
+	"github.com/sutra-engine/sutra/app/lane"
+	"github.com/sutra-engine/sutra/core/step"
+	"github.com/sutra-engine/sutra/core/timer"
+	"github.com/sutra-engine/sutra/ports"
+)
+
+// TimerDeps are what a timer worker works with.
+type TimerDeps struct {
+	Timers ports.Timers
+	Served *converge.Loop
+	Lanes  *lane.Pool
+	Clock  ports.Clock
+	IDs    ports.IDs
+	Watch  ports.Watch
+	Log    *slog.Logger
+	Lease  time.Duration // how long a timer that was handed out is left alone
+	Batch  int
+}
+
+// Timers fires what is due. Its leader calls Tick; firing is guarded by the claim and the wait, so two leaders for a moment do no harm.
+type Timers struct{ TimerDeps }
+
+// Tick fires all that is due now.
+func (w Timers) Tick(ctx context.Context) error {
+	for {
+		due, err := w.Timers.Due(ctx, w.Lease, w.Batch)
+		if err != nil {
+			return err
+		}
+		if err := w.fire(ctx, due); err != nil {
+			return err
+		}
+		if len(due) < w.Batch {
+			break
+		}
+	}
+	schedules, err := w.Timers.Schedules(ctx, w.Batch)
+	if err != nil {
+		return err
+	}
+	for _, s := range schedules {
+		if err := w.start(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fire sends timers to their instances and puts off those that were refused.
+func (w Timers) fire(ctx context.Context, due []ports.Timer) error {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var refused []ports.Timer
+	put := func(t ports.Timer) { mu.Lock(); defer mu.Unlock(); refused = append(refused, t) }
+	for _, t := range due {
+		w.Watch.Observe("sutra_timer_lag_seconds", w.Clock.Now().Sub(t.Due))
+		wg.Add(1)
+		err := w.Lanes.Submit(ctx, lane.Request{
+			Drive: &lane.Drive{Ref: t.Ref, Events: []step.Event{step.EventOfTimer(t)}},
+			Done: func(a lane.Answer) {
+				defer wg.Done()
+				switch {
+				case a.Outcome == ports.Done && a.Events[0] == step.Unmatched:
+					w.Log.ErrorContext(ctx, "a timer is due whose instance does not wait for it", "instance", t.ID, "wait", t.Wait)
+				case a.Outcome == ports.Held, a.Outcome == ports.ClaimLost, a.Outcome == ports.Unsettled:
+					put(t)
+				}
+			},
+		})
+		if err != nil {
+			wg.Done()
+			put(t)
+		}
+	}
+	wg.Wait()
+	if len(refused) == 0 || ctx.Err() != nil {
+		return nil
+	}
+	return w.Timers.Defer(ctx, refused, w.Clock.Now().Add(jitter(time.Second)))
+}
+
+// start makes the instance of a due schedule. The next due date is counted from the last one, so nothing drifts; what was missed while
+// nobody ran is made up by one instance, not by many.
+func (w Timers) start(ctx context.Context, s ports.Schedule) error {
+	served := w.Served.Current().Revision(s.Deployment)
+	if served == nil || !served.Active() || served.Programs[s.Process] == nil {
+		return nil
+	}
+	program := served.Programs[s.Process]
+	next, left, err := timer.Next(served.Timer(s.Process, s.Node), s, w.Clock.Now())
+	if err != nil {
+		w.Log.ErrorContext(ctx, "a schedule cannot be counted on; it will be tried again", "process", s.Process, "node", s.Node, "error", err)
+		return nil
+	}
+	answers := make(chan lane.Answer, 1)
+	err = w.Lanes.Submit(ctx, lane.Request{
+		Start: &lane.Start{Program: program, Begin: step.Begin{
+			Ref:      ports.Ref{Tenant: s.Tenant, ID: w.IDs.New()},
+			Event:    step.Event{Kind: step.KindStart, Node: s.Node},
+			Schedule: &ports.Fired{Deployment: s.Deployment, Process: s.Process, Node: s.Node, Due: s.Due, Next: next, Left: left},
+		}},
+		Done: func(a lane.Answer) { answers <- a },
+	})
+	if err != nil {
+		return err
+	}
+	a := <-answers
+	if a.Outcome == ports.Unsettled {
+		return a.Err
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+// Package wire is what travels over the HTTP API, each record once: the server writes it, the client reads it. Times are RFC 3339 in
+// UTC; ids are UUIDs as text.
+package wire
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Problem is an RFC 9457 problem document.
+type Problem struct {
+	Type       string      `json:"type"`
+	Title      string      `json:"title"`
+	Status     int         `json:"status"`
+	Detail     string      `json:"detail,omitempty"`
+	Code       string      `json:"code"`
+	Retryable  bool        `json:"retryable"`
+	Instance   string      `json:"instance,omitempty"` // URI of the process instance it is about
+	Violations []Violation `json:"violations,omitempty"`
+}
+
+// Violation is one of several things wrong with a package or a payload.
+type Violation struct {
+	Code    string `json:"code"`
+	Detail  string `json:"detail"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Element string `json:"element,omitempty"`
+}
+
+// Accepted answers a message that has no reply (yet).
+type Accepted struct {
+	Instance  string `json:"instance,omitempty"`
+	Duplicate bool   `json:"duplicate,omitempty"`
+}
+
+// Deployment is one revision.
+type Deployment struct {
+	DeploymentID string     `json:"deploymentId"`
+	Slot         string     `json:"slot"`
+	Tenant       string     `json:"tenant"`
+	Module       string     `json:"module"`
+	Version      string     `json:"version"`
+	Revision     int64      `json:"revision"`
+	Phase        string     `json:"phase"` // Pending, Active, Draining, Retired, Failed
+	Unchanged    bool       `json:"unchanged,omitempty"`
+	Activated    *time.Time `json:"activated,omitempty"`
+	Drained      *time.Time `json:"drained,omitempty"`
+	Retired      *time.Time `json:"retired,omitempty"`
+	Doors        []string   `json:"doors,omitempty"`
+	Blockers     *Blockers  `json:"blockers,omitempty"` // what holds back its retirement
+	ServedBy     []string   `json:"servedBy,omitempty"`
+	Behind       []string   `json:"behind,omitempty"` // replicas that do not serve it yet
+	Broken       string     `json:"broken,omitempty"` // why the answering replica cannot serve it
+}
+
+// Blockers are the three legs that hold a draining revision.
+type Blockers struct {
+	LiveInstances int `json:"liveInstances"`
+	PendingOutbox int `json:"pendingOutbox"`
+	ParkedTasks   int `json:"parkedTasks"`
+}
+
+// Operation is an asynchronous deploy.
+type Operation struct {
+	ID           string    `json:"id"`
+	State        string    `json:"state"` // pending, done, failed
+	DeploymentID string    `json:"deploymentId"`
+	Code         string    `json:"code,omitempty"`
+	Detail       string    `json:"detail,omitempty"`
+	Created      time.Time `json:"created"`
+}
+
+// Instance is one process instance.
+type Instance struct {
+	ID           string          `json:"id"`
+	Tenant       string          `json:"tenant"`
+	DeploymentID string          `json:"deploymentId"`
+	Module       string          `json:"module"`
+	Process      string          `json:"process"`
+	Status       string          `json:"status"`
+	Parent       string          `json:"parent,omitempty"`
+	Failure      *Failure        `json:"failure,omitempty"`
+	Created      time.Time       `json:"created"`
+	Updated      time.Time       `json:"updated"`
+	Ended        *time.Time      `json:"ended,omitempty"`
+	Claim        *Claim          `json:"claim,omitempty"`
+	Waits        []Wait          `json:"waits,omitempty"`
+	Next         []string        `json:"next,omitempty"`
+	Variables    json.RawMessage `json:"variables,omitempty"`
+}
+
+// Failure is why an instance is FAILED.
+type Failure struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+	Node   string `json:"node,omitempty"`
+}
+
+// Claim is who advances an instance now.
+type Claim struct {
+	Owner string    `json:"owner"`
+	Epoch int64     `json:"epoch"`
+	Since time.Time `json:"since"`
+}
+
+// Wait is one thing an instance waits for.
+type Wait struct {
+	ID    int64      `json:"id"`
+	Kind  string     `json:"kind"`
+	Node  string     `json:"node"`
+	Armed time.Time  `json:"armed"`
+	Due   *time.Time `json:"due,omitempty"`
+}
+
+// Page is one page of a list. Next is the cursor of the page after it; empty: this was the last.
+type Page[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty"`
+}
+
+// History is one step of an instance.
+type History struct {
+	Seq  int64           `json:"seq"`
+	At   time.Time       `json:"at"`
+	Step string          `json:"step"`
+	Data json.RawMessage `json:"data"`
+}
+
+// Health is the answer of a health route. Failing names what is wrong, none when ok.
+type Health struct {
+	Status  string   `json:"status"` // ok, failing
+	Failing []string `json:"failing,omitempty"`
+}
+
+// Replica is one process of the fleet.
+type Replica struct {
+	ID       string    `json:"id"`
+	Address  string    `json:"address,omitempty"`
+	Started  time.Time `json:"started"`
+	LastSeen time.Time `json:"lastSeen"`
+	Version  int64     `json:"version"`
+	Lanes    int       `json:"lanes"`
+}
+
+// Lease is one role and who leads it.
+type Lease struct {
+	Role    string    `json:"role"`
+	Holder  string    `json:"holder"`
+	Term    int64     `json:"term"`
+	Expires time.Time `json:"expires"`
+}

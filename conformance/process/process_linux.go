@@ -1,0 +1,181 @@
+// Package process runs servers and replicas as processes that tests can pause, kill and stop. It never leaves one behind: what it
+// started dies with the test binary, even when that is killed.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// nobody is the user and the group that servers run as when the tests run as root.
+const nobody = 65534
+
+// Process is one started program with everything it started in turn.
+type Process struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed by the goroutine that waits
+}
+
+// Start runs cmd. The caller ends it with Kill or Stop.
+func Start(cmd *exec.Cmd) (*Process, error) {
+	p := &Process{cmd: cmd, done: make(chan struct{})}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	cmd.SysProcAttr.Setpgid = true
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	started := make(chan error)
+	go func() {
+		// The death signal comes when the starting *thread* ends, so that thread waits here for as long as the process lives.
+		runtime.LockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // the exit code is in ProcessState
+			close(p.done)
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	return p, nil
+}
+
+// Unprivileged makes cmd run as nobody where the tests run as root, and says whether it did.
+func Unprivileged(cmd *exec.Cmd) bool {
+	if os.Geteuid() != 0 {
+		return false
+	}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	return true
+}
+
+// Own gives path to the user that Unprivileged commands run as.
+func Own(path string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return os.Chown(path, nobody, nobody)
+}
+
+// Pid is the process id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// ExitCode is what the process ended with; -1 when a signal ended it. It waits for the end.
+func (p *Process) ExitCode() int {
+	<-p.done
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// Pause freezes the process and everything below it.
+func (p *Process) Pause() error { return p.signalTree(syscall.SIGSTOP) }
+
+// Resume undoes Pause.
+func (p *Process) Resume() error { return p.signalTree(syscall.SIGCONT) }
+
+// Kill ends the process and everything below it at once, and returns when it is gone. Killing what has ended does nothing.
+func (p *Process) Kill() error {
+	if p.ended() {
+		return nil
+	}
+	err := p.Pause() // a child whose parent is gone is nobody's child, and would not be found
+	for _, pid := range p.tree() {
+		err = errors.Join(err, signal(pid, syscall.SIGKILL))
+	}
+	<-p.done
+	return err
+}
+
+// Stop asks the process to end and waits; when ctx ends first, it kills.
+func (p *Process) Stop(ctx context.Context, with os.Signal) error {
+	if p.ended() {
+		return nil
+	}
+	if err := p.cmd.Process.Signal(with); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("stop %s: %w", p.cmd.Path, ctx.Err()), p.Kill())
+	}
+}
+
+func (p *Process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// signalTree signals parents before children, so that nobody starts a child unseen.
+func (p *Process) signalTree(sig syscall.Signal) error {
+	var failed error
+	for queue := []int{p.Pid()}; len(queue) > 0; queue = queue[1:] {
+		failed = errors.Join(failed, signal(queue[0], sig))
+		queue = append(queue, children(queue[0])...)
+	}
+	return failed
+}
+
+// tree lists the process and everything below it. Groups do not do: servers that fork give each child a session of its own.
+func (p *Process) tree() []int {
+	all := []int{p.Pid()}
+	for i := 0; i < len(all); i++ {
+		all = append(all, children(all[i])...)
+	}
+	return all
+}
+
+// signal does nothing to a process that has ended.
+func signal(pid int, sig syscall.Signal) error {
+	if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("signal %d with %v: %w", pid, sig, err)
+	}
+	return nil
+}
+
+// children lists the processes whose parent is pid.
+func children(pid int) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var found []int
+	for _, e := range entries {
+		if child, err := strconv.Atoi(e.Name()); err == nil && parent(child) == pid {
+			found = append(found, child)
+		}
+	}
+	return found
+}
+
+// parent reads the fourth field of a process's stat line; the second is a name in parentheses that may hold anything. 0: ended.
+func parent(pid int) int {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+	if len(fields) < 2 {
+		return 0
+	}
+	id, _ := strconv.Atoi(fields[1])
+	return id
+}

@@ -1,0 +1,239 @@
+package channel
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sutra-engine/sutra/core/feel"
+	"github.com/sutra-engine/sutra/core/lint"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// File is where channels are declared.
+const File = "channels.yaml"
+
+type document struct {
+	Channels []yaml.Node `yaml:"channels"`
+}
+
+type entry struct {
+	Name          string    `yaml:"name"`
+	Transport     Transport `yaml:"transport"`
+	Bind          string    `yaml:"bind"`
+	URL           string    `yaml:"url"`
+	Codec         Codec     `yaml:"codec"`
+	Schema        string    `yaml:"schema"`
+	AckMode       AckMode   `yaml:"ack-mode"`
+	EventID       string    `yaml:"event-id"`
+	Auth          *auth     `yaml:"auth"`
+	Singleton     bool      `yaml:"singleton"`
+	Broadcast     bool      `yaml:"broadcast"`
+	Ordered       *bool     `yaml:"ordered"`
+	TTL           string    `yaml:"ttl"`
+	MaxConcurrent int       `yaml:"max-concurrent-instances"`
+	PayloadCap    int64     `yaml:"payload-cap-bytes"`
+}
+
+type auth struct {
+	Scheme string `yaml:"scheme"`
+	Header string `yaml:"header"`
+	Key    string `yaml:"key"`
+}
+
+// Read reads channels.yaml and answers every violation at once. Channels are usable only when there is none.
+func Read(data []byte) ([]Channel, []lint.Finding) {
+	var doc document
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		return nil, []lint.Finding{at(fault.ChannelInvalid, 0, "%s does not read: %v", File, err)}
+	}
+	var out []Channel
+	var findings []lint.Finding
+	names, doors := map[string]int{}, map[string]string{}
+	for i := range doc.Channels {
+		c, bad := read(&doc.Channels[i])
+		findings = append(findings, bad...)
+		if first, twice := names[c.Name]; twice {
+			findings = append(findings, at(fault.ChannelTwice, c.Line, "channel %q is declared on line %d already; give one of them another name", c.Name, first))
+		}
+		names[c.Name] = c.Line
+		if door := c.Address(); door != "" {
+			if other, twice := doors[door]; twice {
+				findings = append(findings, at(fault.ChannelTwice, c.Line, "channels %q and %q open the same door %s; give one of them another bind", other, c.Name, door))
+			}
+			doors[door] = c.Name
+		}
+		out = append(out, c)
+	}
+	return out, findings
+}
+
+func read(node *yaml.Node) (Channel, []lint.Finding) {
+	var e entry
+	// A node decodes without KnownFields: what it has is written out and read again, strictly.
+	text, err := yaml.Marshal(node)
+	if err == nil {
+		d := yaml.NewDecoder(bytes.NewReader(text))
+		d.KnownFields(true)
+		err = d.Decode(&e)
+	}
+	if err != nil {
+		return Channel{Line: node.Line}, []lint.Finding{at(fault.ChannelInvalid, node.Line, "this channel does not read: %v", err)}
+	}
+	c := Channel{
+		Name: e.Name, Transport: e.Transport, Bind: strings.TrimSpace(e.Bind), URL: e.URL, Codec: e.Codec, Schema: e.Schema, AckMode: e.AckMode,
+		EventID: e.EventID, Singleton: e.Singleton, Broadcast: e.Broadcast, MaxConcurrent: e.MaxConcurrent, PayloadCap: e.PayloadCap, Line: node.Line,
+	}
+	c.complete(e)
+	var r refusals
+	r.line, r.name = node.Line, e.Name
+	c.check(&r, e)
+	return c, r.all
+}
+
+// complete sets what is left out.
+func (c *Channel) complete(e entry) {
+	if c.Codec == "" {
+		c.Codec = JSON
+	}
+	if c.AckMode == "" {
+		c.AckMode = OnPersist
+		if c.Transport == HTTP {
+			c.AckMode = OnComplete
+		}
+	}
+	if c.Transport == HTTP && c.Bind == "" && c.URL == "" {
+		c.Bind = "POST /channels/" + c.Name
+	}
+	c.Ordered = c.Transport == Kafka
+	if e.Ordered != nil {
+		c.Ordered = *e.Ordered
+	}
+	c.TTL = 24 * time.Hour
+	if e.Auth != nil {
+		c.Auth = Auth(*e.Auth)
+	}
+}
+
+type refusals struct {
+	line int
+	name string
+	all  []lint.Finding
+}
+
+func (r *refusals) add(code fault.Code, format string, args ...any) {
+	f := at(code, r.line, format, args...)
+	f.Element, f.ID = "channel", r.name
+	r.all = append(r.all, f)
+}
+
+var (
+	nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	bindForm = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) (/[A-Za-z0-9._~-]+)+$`)
+)
+
+func (c *Channel) check(r *refusals, e entry) {
+	if !nameForm.MatchString(c.Name) {
+		r.add(fault.ChannelInvalid, "a name has 1 to 128 letters, digits, dots, hyphens and underscores")
+	}
+	oneOf(r, "transport", c.Transport, HTTP, RabbitMQ, NATS, Kafka, Pull, Local)
+	oneOf(r, "codec", c.Codec, JSON, XML, Text, Bytes, CloudEvents)
+	oneOf(r, "ack-mode", c.AckMode, OnComplete, OnPersist)
+	if c.Transport == HTTP && c.Bind != "" {
+		c.checkDoor(r)
+	}
+	if c.Bind == "" && c.URL == "" && c.Transport != Pull && c.Transport != Local {
+		r.add(fault.ChannelInvalid, "has neither bind (where messages come in) nor url (where they go out)")
+	}
+	if source, ok := strings.CutPrefix(c.EventID, "payload:"); ok {
+		if _, err := feel.Compile(source); err != nil {
+			r.add(fault.ChannelInvalid, "event-id does not parse: %v", err)
+		}
+	} else if c.EventID != "" && c.EventID != "digest" && !strings.HasPrefix(c.EventID, "header:") {
+		r.add(fault.ChannelInvalid, "event-id is %q; use header:<name>, payload:<FEEL> or digest", c.EventID)
+	}
+	if c.MaxConcurrent < 0 || c.PayloadCap < 0 {
+		r.add(fault.ChannelInvalid, "max-concurrent-instances and payload-cap-bytes are 0 (no limit) or more")
+	}
+	if e.TTL != "" {
+		ttl, err := duration(e.TTL)
+		if err != nil {
+			r.add(fault.ChannelInvalid, "ttl: %v", err)
+		}
+		c.TTL = ttl
+	}
+}
+
+func (c *Channel) checkDoor(r *refusals) {
+	if !bindForm.MatchString(c.Bind) {
+		r.add(fault.ChannelInvalid, "bind is %q; use a method and a plain path, as POST /orders/new", c.Bind)
+	}
+	if _, path, _ := strings.Cut(c.Bind, " "); reserved(path) {
+		r.add(fault.ChannelInvalid, "the path %s belongs to the engine; use another", path)
+	}
+	switch c.Auth.Scheme {
+	case "none":
+	case "apikey", "bearer":
+		if c.Auth.Scheme == "apikey" && c.Auth.Header == "" {
+			c.Auth.Header = "X-Api-Key"
+		}
+		if !IsReference(c.Auth.Key) {
+			r.add(fault.SecretLiteral, "auth.key is no reference; secrets never travel in a package: use env:NAME or file:PATH")
+		}
+	case "":
+		r.add(fault.ChannelInvalid, "says nothing of auth; a door without a lock is said out loud: auth: {scheme: none}")
+	default:
+		r.add(fault.ChannelInvalid, "auth.scheme is %q; use apikey, bearer or none", c.Auth.Scheme)
+	}
+}
+
+// IsReference says that a value is resolved at run time: env:NAME or file:PATH.
+func IsReference(value string) bool {
+	kind, name, ok := strings.Cut(value, ":")
+	return ok && name != "" && (kind == "env" || kind == "file")
+}
+
+// Address is the canonical address of the channel's door; empty when nothing comes in.
+func (c Channel) Address() string {
+	if c.Bind == "" {
+		return ""
+	}
+	return string(c.Transport) + " " + c.Bind
+}
+
+// reserved are the paths of the engine's own surface.
+func reserved(path string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return slices.Contains([]string{"sutra", "admin", "metrics", "openapi.yaml"}, first)
+}
+
+func duration(text string) (time.Duration, error) {
+	v, err := feel.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no ISO-8601 duration, as PT30S or P1D", text)
+	}
+	d, ok := v.(feel.DaysTime)
+	if !ok || d.Seconds < 0 || d.Seconds > 1<<33 {
+		return 0, fmt.Errorf("%q is no duration of days and less", text)
+	}
+	return time.Duration(d.Seconds)*time.Second + time.Duration(d.Nanos), nil
+}
+
+func oneOf[T ~string](r *refusals, key string, got T, want ...T) {
+	if !slices.Contains(want, got) {
+		r.add(fault.ChannelInvalid, "%s is %q; use one of %v", key, string(got), want)
+	}
+}
+
+func at(code fault.Code, line int, format string, args ...any) lint.Finding {
+	return lint.Finding{Level: lint.Error, Code: code, File: File, Line: line, Text: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,139 @@
+// Package timer counts the fires of timer start events. Calendar durations add in UTC; a date without a zone is UTC. It fires nothing.
+package timer
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sutra-engine/sutra/core/bpmn"
+	"github.com/sutra-engine/sutra/core/feel"
+	"github.com/sutra-engine/sutra/ports"
+)
+
+// First is when a timer start event fires first, armed at now, and how often in all (-1 without end). A date that has passed is never
+// armed: ok is false, so that deploying a package again does not start what has been started.
+func First(spec *bpmn.TimerSpec, now time.Time) (due time.Time, left int, ok bool, err error) {
+	switch {
+	case spec == nil:
+		return time.Time{}, 0, false, errors.New("there is no such timer start event")
+	case spec.Date != nil:
+		text, err := text(spec.Date, now)
+		if err != nil {
+			return time.Time{}, 0, false, err
+		}
+		due, err = bpmn.ParseInstant(text)
+		return due, 1, due.After(now), err
+	case spec.Duration != nil:
+		text, err := text(spec.Duration, now)
+		if err != nil {
+			return time.Time{}, 0, false, err
+		}
+		d, err := feel.ParseDuration(text)
+		if err != nil {
+			return time.Time{}, 0, false, err
+		}
+		due, err = feel.AddDuration(now, d)
+		return due, 1, true, err
+	}
+	c, err := cycle(spec, now)
+	if err != nil || c.Repeats == 0 {
+		return time.Time{}, 0, false, err
+	}
+	if c.Start.IsZero() {
+		due, err = c.Nth(now, 1)
+		return due, int(c.Repeats), true, err
+	}
+	due, gone, err := after(c, c.Start, now)
+	return due, remaining(c.Repeats, gone), c.Repeats < 0 || gone < c.Repeats, err
+}
+
+// Next is the fire after the one that is due, and how many are left with it: zero time and zero left when that was the last. Fires that
+// were missed are over; they are made up by the one that is due, not by a burst.
+func Next(spec *bpmn.TimerSpec, s ports.Schedule, now time.Time) (time.Time, int, error) {
+	if spec == nil || spec.Cycle == nil {
+		return time.Time{}, 0, nil
+	}
+	c, err := cycle(spec, s.Due)
+	if err != nil {
+		return time.Time{}, 0, err
+	}
+	if s.Due.After(now) {
+		now = s.Due
+	}
+	_, before, err := after(c, s.Anchor, s.Due.Add(-time.Microsecond))
+	if err != nil {
+		return time.Time{}, 0, err
+	}
+	due, passed, err := after(c, s.Anchor, now)
+	if err != nil {
+		return time.Time{}, 0, err
+	}
+	left := remaining(int64(s.Left), passed-before)
+	if left == 0 {
+		return time.Time{}, 0, nil
+	}
+	return due, left, nil
+}
+
+func remaining(repeats, gone int64) int {
+	if repeats < 0 {
+		return -1
+	}
+	return int(max(0, repeats-gone))
+}
+
+// after is the first instant of a cycle after now, and how many came before it, the anchor included.
+func after(c bpmn.Cycle, anchor, now time.Time) (time.Time, int64, error) {
+	low, high := int64(0), int64(1)
+	for {
+		at, err := c.Nth(anchor, high)
+		if err != nil {
+			return time.Time{}, 0, err
+		}
+		if at.After(now) {
+			break
+		}
+		low, high = high, high*2
+	}
+	if anchor.After(now) {
+		return anchor, 0, nil
+	}
+	for high-low > 1 {
+		middle := low + (high-low)/2
+		at, err := c.Nth(anchor, middle)
+		if err != nil {
+			return time.Time{}, 0, err
+		}
+		if at.After(now) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	at, err := c.Nth(anchor, high)
+	return at, high, err
+}
+
+func cycle(spec *bpmn.TimerSpec, now time.Time) (bpmn.Cycle, error) {
+	source, err := text(spec.Cycle, now)
+	if err != nil {
+		return bpmn.Cycle{}, err
+	}
+	return bpmn.ParseCycle(source)
+}
+
+// text is the timer's definition; an expression sees no variables, since there is no instance yet.
+func text(t *bpmn.Text, now time.Time) (string, error) {
+	if t.Expr == nil {
+		return t.Literal, nil
+	}
+	v, err := t.Expr.Eval(feel.Env{Scope: feel.Context{}, Now: now})
+	if err != nil {
+		return "", err
+	}
+	if v == nil {
+		return "", fmt.Errorf("the timer's expression %q gives null", t.Expr.Source)
+	}
+	return feel.Text(v), nil
+}
