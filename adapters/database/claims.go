@@ -151,7 +151,16 @@ func (s claims) Sweep(ctx context.Context, silent time.Time, limit int) ([]ports
 }
 
 func (s claims) Forget(ctx context.Context, replica string) (int, error) {
-	return s.forget(ctx, replica+"/", replica+"0") // 0 comes after /
+	claims, err := s.forget(ctx, replica+"/", replica+"0") // 0 comes after /
+	if err != nil {
+		return claims, err
+	}
+	named, err := s.free(ctx, replica, replica+"\x01")
+	if err != nil {
+		return claims + named, err
+	}
+	stamps, err := s.free(ctx, replica+"/", replica+"0")
+	return claims + named + stamps, err
 }
 
 func (s *Store) forget(ctx context.Context, low, high string) (int, error) {

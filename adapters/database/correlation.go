@@ -22,7 +22,7 @@ func (s correlation) Find(ctx context.Context, all []ports.Lookup, limit int) ([
 			o := op{name: "correlate_name", args: a, scan: waiting(tenant, &out[i])}
 			if l.Alias != "" {
 				o.name = "correlate_alias"
-				a["alias"] = lookupKey(l)
+				a["alias"] = valueKey(lookupAlias(l))
 			}
 			ops = append(ops, o)
 		}
@@ -35,10 +35,10 @@ func (s correlation) Holder(ctx context.Context, all []ports.Lookup) ([]ports.Re
 	out := make([]ports.Ref, len(all))
 	err := eachTenant(indices(all), func(i int) string { return all[i].Tenant }, func(tenant string, part []int) error {
 		q := newQuestion(tenant)
-		q.add("alias_holder", column(part, func(i int) any { return lookupKey(all[i]) })...)
+		q.add("alias_holder", column(part, func(i int) any { return uniqueKey(tenant, lookupAlias(all[i])) })...)
 		err := s.read(ctx, tenant, q.ops()...)
 		for _, i := range part {
-			if id, there := q.aliases[lookupKey(all[i])]; there {
+			if id, there := q.aliases[uniqueKey(tenant, lookupAlias(all[i]))]; there {
 				out[i] = ports.Ref{Tenant: tenant, ID: id}
 			}
 		}
@@ -57,8 +57,8 @@ func (s correlation) Signalled(ctx context.Context, tenant string, name ports.Ke
 	return out, err
 }
 
-func lookupKey(l ports.Lookup) ports.Key {
-	return aliasKey(l.Tenant, ports.Alias{Module: l.Module, Name: l.Alias, Value: l.Value})
+func lookupAlias(l ports.Lookup) ports.Alias {
+	return ports.Alias{Module: l.Module, Name: l.Alias, Value: l.Value}
 }
 
 func waiting(tenant string, into *[]ports.Waiting) func(row) error {

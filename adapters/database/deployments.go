@@ -215,9 +215,12 @@ func doorRows(a ports.Activation) (rows []any) {
 func scheduleRows(a ports.Activation, living []ports.Schedule) (rows []any) {
 	for _, n := range a.Schedules {
 		if i := slices.IndexFunc(living, func(o ports.Schedule) bool { return o.Process == n.Process && o.Node == n.Node }); i >= 0 {
-			n.Due, n.Left = living[i].Due, living[i].Left
+			n.Due, n.Anchor, n.Left = living[i].Due, living[i].Anchor, living[i].Left
 		}
-		rows = append(rows, a.ID, n.Process, n.Node, n.Due, n.Left)
+		if n.Anchor.IsZero() {
+			n.Anchor = n.Due
+		}
+		rows = append(rows, a.ID, n.Process, n.Node, n.Due, n.Anchor, n.Left)
 	}
 	return rows
 }
@@ -440,7 +443,7 @@ func (v *revision) scan(r row, before ...any) error {
 func scanSchedule(tenant string, into *[]ports.Schedule) func(row) error {
 	return func(r row) error {
 		s := ports.Schedule{Tenant: tenant}
-		err := r.Scan(&s.Deployment, &s.Process, &s.Node, &s.Due, &s.Left)
+		err := r.Scan(&s.Deployment, &s.Process, &s.Node, &s.Due, &s.Anchor, &s.Left)
 		*into = append(*into, s)
 		return err
 	}

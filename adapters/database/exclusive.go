@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/sutra-engine/sutra/dialects/sqlite"
 	"github.com/sutra-engine/sutra/ports/fault"
@@ -19,11 +20,12 @@ func (src source) exclusive(ctx context.Context) (free func() error, err error) 
 	if err != nil {
 		return nil, fault.StoreUnavailable.With("open %s.lock: %w", path, err)
 	}
-	if _, err := db.BeginTx(context.WithoutCancel(ctx), nil); err != nil {
+	held, err := db.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
 		_ = db.Close()
 		return nil, fault.StoreLocked.With("another process has %s open: stop it, or use a database that is shared: %w", path, err)
 	}
-	return db.Close, nil
+	return func() error { return errors.Join(held.Rollback(), db.Close()) }, nil
 }
 
 // restart frees what a process left behind that is known to be gone, because this one has the database alone.
@@ -31,6 +33,9 @@ func (s *Store) restart(ctx context.Context) error {
 	if err := s.Check(ctx); err != nil {
 		return err
 	}
-	_, err := s.forget(ctx, "", "\U0010FFFF")
+	if _, err := s.forget(ctx, "", "\U0010FFFF"); err != nil {
+		return err
+	}
+	_, err := s.free(ctx, "", "\U0010FFFF")
 	return err
 }

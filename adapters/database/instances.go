@@ -124,15 +124,18 @@ func stepKeys(st *ports.Step) []string {
 func uniqueKeys(tenant string, aliases []ports.Alias) (keys []string) {
 	for _, a := range aliases {
 		if a.Unique {
-			k := aliasKey(tenant, a)
+			k := uniqueKey(tenant, a)
 			keys = append(keys, string(k[:]))
 		}
 	}
 	return keys
 }
 
-// aliasKey is one alias's value over all tenants, modules and names.
-func aliasKey(tenant string, a ports.Alias) ports.Key {
+// valueKey stands for an alias's value over all modules and names.
+func valueKey(a ports.Alias) ports.Key { return ports.NewKey(a.Module, a.Name, string(a.Value[:])) }
+
+// uniqueKey is what only one instance of the tenant may hold.
+func uniqueKey(tenant string, a ports.Alias) ports.Key {
 	return ports.NewKey(tenant, a.Module, a.Name, string(a.Value[:]))
 }
 
@@ -141,7 +144,8 @@ type writing struct {
 	tenant string
 	now    time.Time
 	rows   map[string][]any // by statement
-	locked []string         // deployments to lock, sorted and distinct
+	locked []string         // deployments to lock
+	until  time.Time        // of locks that are extended
 }
 
 func newWriting(tenant string, now time.Time) *writing {
@@ -157,6 +161,7 @@ func order() []string {
 	return []string{
 		"deployment_share", "deployment_active", "lease_share", "lease_stands",
 		"instance_guard", "instance_move", "inbox_take", "inbox_flip", "inbox_bury", "schedule_fire", "schedule_end", "task_complete",
+		"task_extend", "task_fail", "outbox_sent", "outbox_later", "outbox_poison",
 		"wait_clear", "wait_delete", "alias_clear", "alias_delete", "task_clear", "task_delete", "task_move",
 		"instance_insert", "alias_insert", "wait_insert", "task_insert", "outbox_insert", "inbox_insert", "inbox_reply", "history_insert",
 	}
@@ -167,7 +172,7 @@ func (w *writing) ops() []op {
 		w.add("deployment_share", id)
 		w.add("deployment_active", id)
 	}
-	all := args{"tenant": w.tenant, "now": w.now, "why": "void"}
+	all := args{"tenant": w.tenant, "now": w.now, "why": "void", "until": w.until}
 	var out []op
 	for _, name := range order() {
 		if rows := w.rows[name]; len(rows) > 0 {
@@ -194,9 +199,10 @@ func (w *writing) start(n *ports.NewInstance, pending bool) {
 		parent = *n.Parent
 	}
 	fault := faultOf(n.Fault)
+	// The step of a start has the instance's id.
 	w.add("instance_insert", n.ID, n.Deployment, n.Module, n.Process, n.Channel, parent.Instance, parent.Wait, parent.Root,
 		n.Status, n.Snapshot, null(fault.Code), null(fault.Detail), null(fault.Node), w.ended(n.Status))
-	w.beside(n.ID, ports.StepID{}, 1, n.Deployment, n.Process, &n.Rows)
+	w.beside(n.ID, n.ID, 1, n.Deployment, n.Process, &n.Rows)
 }
 
 func (w *writing) step(st *ports.Step, pending []bool) {
@@ -238,7 +244,7 @@ func (w *writing) drop(id ports.InstanceID, st *ports.Step) {
 		w.add("wait_delete", id, wait)
 	}
 	for _, a := range st.Drop.Aliases {
-		w.add("alias_delete", id, a.Wait, aliasKey(w.tenant, a))
+		w.add("alias_delete", id, a.Wait, valueKey(a))
 	}
 	for _, task := range st.Drop.Tasks {
 		w.add("task_delete", task)
@@ -256,11 +262,11 @@ func (w *writing) consume(by ports.InstanceID, step ports.StepID, c *ports.Consu
 // beside writes what a start and a step have in common.
 func (w *writing) beside(id ports.InstanceID, step ports.StepID, seq int64, deployment ports.DeploymentID, process string, r *ports.Rows) {
 	for _, a := range r.Aliases {
-		key, taken := aliasKey(w.tenant, a), ports.Key{}
+		var taken ports.Key
 		if a.Unique {
-			taken = key
+			taken = uniqueKey(w.tenant, a)
 		}
-		w.add("alias_insert", id, a.Wait, key, a.Module, a.Name, taken)
+		w.add("alias_insert", id, a.Wait, valueKey(a), a.Module, a.Name, taken)
 	}
 	for _, wait := range r.Waits {
 		w.add("wait_insert", id, wait.ID, wait.Kind, wait.Node, wait.Name, wait.Due)

@@ -81,7 +81,7 @@ func (q *question) step(st *ports.Step) {
 func (q *question) alias(all []ports.Alias) {
 	for _, a := range all {
 		if a.Unique {
-			q.add("alias_holder", aliasKey(q.tenant, a))
+			q.add("alias_holder", uniqueKey(q.tenant, a))
 		}
 	}
 }
@@ -163,7 +163,7 @@ func (q *question) consumed(c *ports.Consumed) (a ports.Answer, pending bool) {
 
 func (q *question) taken(tenant string, id ports.InstanceID, all []ports.Alias) ports.Answer {
 	for _, a := range all {
-		if other, taken := q.aliases[aliasKey(tenant, a)]; a.Unique && taken && other != id {
+		if other, taken := q.aliases[uniqueKey(tenant, a)]; a.Unique && taken && other != id {
 			return ports.Answer{Outcome: ports.AliasTaken, Other: other}
 		}
 	}

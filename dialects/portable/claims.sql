@@ -23,8 +23,8 @@ AND i.claim_epoch = r.epoch
 UPDATE sutra_instance AS i
 SET claim_owner = NULL, claimed_at = NULL
 FROM :rows AS r
-WHERE i.tenant = :tenant?
-AND i.id = r.id
+WHERE i.id = r.id
+AND i.tenant = :tenant?
 AND i.claim_owner = r.owner
 AND i.claim_epoch = r.epoch
 AND i.claimed_at < :silent

@@ -145,7 +145,7 @@ WHERE b.channel_key IN :rows
 -- name: schedule_of
 -- scope: fleet
 -- rows: deployment text
-SELECT s.deployment, s.process, s.node, s.next_due_at, s.fires_left
+SELECT s.deployment, s.process, s.node, s.next_due_at, s.anchor_at, s.fires_left
 FROM sutra_schedule AS s
 WHERE s.deployment IN :rows
 
@@ -157,9 +157,9 @@ WHERE deployment IN :rows
 
 -- name: schedule_insert
 -- scope: fleet
--- rows: deployment text, process text, node text, due instant, fires_left int
-INSERT INTO sutra_schedule (deployment, process, node, tenant, next_due_at, fires_left)
-SELECT r.deployment, r.process, r.node, :tenant, r.due, r.fires_left
+-- rows: deployment text, process text, node text, due instant, anchor instant, fires_left int
+INSERT INTO sutra_schedule (deployment, process, node, tenant, next_due_at, anchor_at, fires_left)
+SELECT r.deployment, r.process, r.node, :tenant, r.due, r.anchor, r.fires_left
 FROM :rows AS r
 
 -- name: schedule_fire
@@ -250,3 +250,12 @@ ORDER BY p.id
 -- name: change_notify
 -- scope: fleet
 SELECT 1
+
+-- name: deployment_revive
+-- scope: fleet
+-- expect: each
+UPDATE sutra_deployment
+SET phase = 'draining', retired_at = NULL
+WHERE id = :id
+AND phase = 'retired'
+AND dropped = 0

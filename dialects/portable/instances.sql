@@ -52,8 +52,8 @@ AND i.id = r.id
 -- rows: id uuid
 SELECT i.id, i.last_step, i.claim_owner, i.claim_epoch, i.claimed_at
 FROM sutra_instance AS i
-WHERE i.tenant = :tenant?
-AND i.id IN :rows
+WHERE i.id IN :rows
+AND i.tenant = :tenant?
 
 -- name: instance_read
 -- rows: id uuid

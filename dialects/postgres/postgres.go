@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/sutra-engine/sutra/dialects"
 	"github.com/sutra-engine/sutra/dialects/portable"
@@ -97,6 +98,6 @@ func dsn(raw string) (string, error) {
 			q.Set(name, value)
 		}
 	}
-	u.RawQuery = q.Encode()
+	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20") // libpq's URLs know no plus
 	return u.String(), nil
 }

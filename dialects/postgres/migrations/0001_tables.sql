@@ -59,7 +59,7 @@ CREATE TABLE sutra_alias (
   unique_key bytea,
   PRIMARY KEY (instance, wait_id, alias_key)
 );
-CREATE INDEX sutra_alias_value ON sutra_alias (tenant, alias_key);
+CREATE INDEX sutra_alias_value ON sutra_alias (alias_key, tenant);
 CREATE UNIQUE INDEX sutra_alias_unique ON sutra_alias (unique_key);
 ALTER TABLE sutra_alias ENABLE ROW LEVEL SECURITY;
 ALTER TABLE sutra_alias FORCE ROW LEVEL SECURITY;
@@ -169,6 +169,7 @@ CREATE TABLE sutra_schedule (
   node text COLLATE "C" NOT NULL,
   tenant text COLLATE "C" NOT NULL,
   next_due_at timestamptz NOT NULL,
+  anchor_at timestamptz NOT NULL,
   fires_left bigint NOT NULL,
   PRIMARY KEY (deployment, process, node)
 );

@@ -25,8 +25,8 @@ WITH own AS MATERIALIZED (
 SELECT c.id
 FROM :rows AS r
 JOIN sutra_instance AS c ON c.id = r.id
-WHERE c.tenant = :tenant?
-AND c.claim_owner = r.owner
+WHERE c.claim_owner = r.owner
+AND c.tenant = :tenant?
 AND c.claim_epoch = r.epoch
 AND c.claimed_at < :silent
 FOR NO KEY UPDATE OF c SKIP LOCKED
@@ -39,4 +39,9 @@ WHERE i.id = own.id
 -- name: lease_share
 -- As deployment_share: the holder's own steps must not starve its renewal.
 SELECT pg_advisory_xact_lock_shared(hashtextextended('lease/' || r.role, 0))
+FROM :rows AS r
+
+-- name: lease_lock
+-- As lease_share, alone.
+SELECT pg_advisory_xact_lock(hashtextextended('lease/' || r.role, 0))
 FROM :rows AS r

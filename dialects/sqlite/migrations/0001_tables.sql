@@ -53,7 +53,7 @@ CREATE TABLE sutra_alias (
   unique_key BLOB,
   PRIMARY KEY (instance, wait_id, alias_key)
 ) WITHOUT ROWID;
-CREATE INDEX sutra_alias_value ON sutra_alias (tenant, alias_key);
+CREATE INDEX sutra_alias_value ON sutra_alias (alias_key, tenant);
 CREATE UNIQUE INDEX sutra_alias_unique ON sutra_alias (unique_key);
 
 CREATE TABLE sutra_inbox (
@@ -151,6 +151,7 @@ CREATE TABLE sutra_schedule (
   node TEXT NOT NULL,
   tenant TEXT NOT NULL,
   next_due_at INTEGER NOT NULL,
+  anchor_at INTEGER NOT NULL,
   fires_left INTEGER NOT NULL,
   PRIMARY KEY (deployment, process, node)
 ) WITHOUT ROWID;
