@@ -31,6 +31,11 @@ func (s *Server) ready(w http.ResponseWriter, req bunrouter.Request, _ Principal
 	return health(w, s.Health.Ready(ctx))
 }
 
+func (s *Server) metrics(w http.ResponseWriter, req bunrouter.Request, _ Principal) error {
+	s.Metrics.ServeHTTP(w, req.Request)
+	return nil
+}
+
 func health(w http.ResponseWriter, failing []string) error {
 	if len(failing) > 0 {
 		return write(w, http.StatusServiceUnavailable, wire.Health{Status: "failing", Failing: failing})

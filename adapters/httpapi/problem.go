@@ -19,11 +19,8 @@ const retryAfter = "1"
 func (s *Server) problems(next bunrouter.HandlerFunc) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, req bunrouter.Request) error {
 		err := next(w, req)
-		if err == nil {
+		if gone := req.Context().Err() != nil; err == nil || gone { // nobody is there to be answered
 			return nil
-		}
-		if req.Context().Err() != nil {
-			return nil // nobody is there to be answered
 		}
 		p := problem(err)
 		if p.Status >= 500 {
@@ -55,10 +52,12 @@ func problem(err error) wire.Problem {
 	if f.Instance != "" {
 		p.Instance = "/sutra/instances/" + f.Instance
 	}
-	if f.File != "" || len(f.All) > 0 {
-		for _, v := range append([]fault.Fault{*f}, f.All...) {
-			p.Violations = append(p.Violations, wire.Violation{Code: string(v.Code), Detail: v.Detail, File: v.File, Line: v.Line, Element: v.Element})
-		}
+	all := f.All
+	if f.File != "" {
+		all = append([]fault.Fault{*f}, all...)
+	}
+	for _, v := range all {
+		p.Violations = append(p.Violations, wire.Violation{Code: string(v.Code), Detail: v.Detail, File: v.File, Line: v.Line, Element: v.Element})
 	}
 	return p
 }

@@ -21,10 +21,12 @@ type Deps struct {
 	Intake      ports.Intake
 	Deployer    ports.Deployer
 	Operator    ports.Operator
+	Tasks       ports.TaskQueue
 	Views       ports.Views
 	Deployments ports.Deployments
 	Leases      ports.Leases
 	Health      ports.Health
+	Metrics     http.Handler
 	Clock       ports.Clock
 	Log         *slog.Logger
 	Keys        []Key                               // none: the API is closed
@@ -89,6 +91,8 @@ type handler func(http.ResponseWriter, bunrouter.Request, Principal) error
 // Routes is the whole surface but the channels.
 func (s *Server) Routes() []Route {
 	return []Route{
+		{"GET", "/metrics", "", s.metrics},
+		{"GET", "/openapi.yaml", "", s.openapi},
 		{"GET", "/sutra/health/live", "", s.live},
 		{"GET", "/sutra/health/ready", "", s.ready},
 		{"GET", "/sutra/deployments", Operate, s.deployments},
@@ -99,6 +103,11 @@ func (s *Server) Routes() []Route {
 		{"POST", "/sutra/processes/:process/instances", Operate, s.start},
 		{"POST", "/sutra/messages/:name", Operate, s.publish},
 		{"POST", "/sutra/signals/:name", Operate, s.signal},
+		{"POST", "/sutra/external-tasks/fetch-and-lock", Worker, s.fetch},
+		{"POST", "/sutra/external-tasks/:id/complete", Worker, s.complete},
+		{"POST", "/sutra/external-tasks/:id/failure", Worker, s.failure},
+		{"POST", "/sutra/external-tasks/:id/extend-lock", Worker, s.extend},
+		{"POST", "/sutra/external-tasks/:id/bpmn-error", Worker, s.bpmnError},
 		{"POST", "/admin/deployments", Admin, s.deploy},
 		{"DELETE", "/admin/deployments/:id", Admin, s.undeploy},
 		{"GET", "/admin/operations/:id", Admin, s.operation},

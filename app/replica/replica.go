@@ -17,6 +17,7 @@ import (
 	"github.com/sutra-engine/sutra/app/lane"
 	"github.com/sutra-engine/sutra/app/operator"
 	"github.com/sutra-engine/sutra/app/steward"
+	"github.com/sutra-engine/sutra/app/tasks"
 	"github.com/sutra-engine/sutra/app/worker"
 	"github.com/sutra-engine/sutra/core/claim"
 	"github.com/sutra-engine/sutra/core/step"
@@ -44,6 +45,7 @@ type Replica struct {
 	Intake   *intake.Intake
 	Deployer *deployer.Deployer
 	Operator operator.Operator
+	Tasks    *tasks.Queue
 
 	served   *converge.Loop
 	lanes    *lane.Pool
@@ -70,7 +72,7 @@ func New(d Deps) *Replica {
 		Wake: lane.Wake{
 			Outbox:  func() { r.outbox.Wake() },
 			Inbox:   func() { r.inbox.Wake() },
-			Tasks:   func() {},
+			Tasks:   func() { r.Tasks.Parked() },
 			Replied: func(ref ports.InboxRef, document []byte) { r.Intake.Held.Replied(ref, document) },
 			Waits: func(tenant string, id ports.DeploymentID, waits []ports.Wait) {
 				r.inbox.Waits(tenant, id, waits)
@@ -100,6 +102,9 @@ func New(d Deps) *Replica {
 		Instances: s.Instances(), Views: s.Views(), Guard: guard, Programs: r, Clock: s.Clock(), IDs: d.IDs, Log: d.Log, Replica: r.ID,
 		Inbox: func() { r.inbox.Wake() },
 	}}
+	r.Tasks = tasks.New(tasks.Deps{
+		Tasks: s.Tasks(), Lanes: r.lanes, Clock: s.Clock(), Log: d.Log, Limits: c.Tasks, Inbox: func() { r.inbox.Wake() },
+	})
 	r.roles = &steward.Roles{
 		Leases: s.Leases(), Now: d.Now, Log: d.Log, Watch: d.Watch, Holder: r.ID, TTL: c.LeaseTTL, Poll: c.LeasePoll, Always: s.Exclusive(),
 	}
@@ -184,6 +189,7 @@ func (r *Replica) Run(ctx context.Context, grace time.Duration, doors ...Door) e
 	defer over()
 
 	r.Intake.Held.Close()
+	r.Tasks.Close()
 	for _, door := range doors {
 		err = errors.Join(err, door.Shut(ctx))
 	}

@@ -150,3 +150,49 @@ type Lease struct {
 	Term    int64     `json:"term"`
 	Expires time.Time `json:"expires"`
 }
+
+// Fetch asks for tasks. Durations are milliseconds.
+type Fetch struct {
+	WorkerID             string  `json:"workerId"`
+	MaxTasks             int     `json:"maxTasks"`
+	AsyncResponseTimeout int64   `json:"asyncResponseTimeout,omitempty"`
+	Topics               []Topic `json:"topics"`
+}
+
+// Topic is one topic of a fetch.
+type Topic struct {
+	TopicName    string `json:"topicName"`
+	LockDuration int64  `json:"lockDuration,omitempty"`
+}
+
+// Task is one external task.
+type Task struct {
+	ID           string          `json:"id"`
+	Topic        string          `json:"topicName"`
+	Instance     string          `json:"processInstanceId"`
+	Process      string          `json:"processDefinitionKey"`
+	DeploymentID string          `json:"deploymentId"`
+	Tenant       string          `json:"tenantId"`
+	Activity     string          `json:"activityId"`
+	WorkerID     string          `json:"workerId,omitempty"`
+	LockToken    int64           `json:"lockToken,omitempty"`
+	LockUntil    *time.Time      `json:"lockExpirationTime,omitempty"`
+	Retries      int             `json:"retries"`
+	Variables    json.RawMessage `json:"variables,omitempty"`
+	Headers      json.RawMessage `json:"headers,omitempty"`
+	Created      time.Time       `json:"created"`
+	Terminal     bool            `json:"terminal,omitempty"`
+	LastError    string          `json:"lastError,omitempty"`
+}
+
+// Completion is what a worker says of a task. Each call reads the fields that it needs.
+type Completion struct {
+	WorkerID     string          `json:"workerId,omitempty"`
+	LockToken    int64           `json:"lockToken,omitempty"`
+	Variables    json.RawMessage `json:"variables,omitempty"`
+	ErrorCode    string          `json:"errorCode,omitempty"`
+	ErrorMessage string          `json:"errorMessage,omitempty"`
+	Retries      *int            `json:"retries,omitempty"`
+	RetryTimeout int64           `json:"retryTimeout,omitempty"` // milliseconds
+	NewDuration  int64           `json:"newDuration,omitempty"`  // milliseconds
+}

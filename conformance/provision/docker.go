@@ -11,6 +11,8 @@ import (
 
 	"github.com/ory/dockertest/v3"
 	"github.com/ory/dockertest/v3/docker"
+
+	"github.com/sutra-engine/sutra/conformance/process"
 )
 
 // lifetime ends a container whose tests could not.
@@ -36,7 +38,7 @@ func inDocker(ctx context.Context, e engine) (Source, error) {
 }
 
 func contain(ctx context.Context, pool *dockertest.Pool, e engine) (*Server, error) {
-	port, err := freePort(ctx)
+	port, err := process.FreePort(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"database/sql"
 	"fmt"
 	"net/url"
 	"strings"
@@ -17,7 +18,7 @@ type engine struct {
 	hint    string // how a person provides the server program
 
 	driver string
-	source func(admin *url.URL) string
+	source func(address *url.URL) string // as the driver wants it
 
 	// Each list runs in order, outside any transaction. The role owns its databases and has no power beyond them: no superuser, and
 	// no way round row security.
@@ -37,6 +38,19 @@ type engine struct {
 }
 
 func (e engine) variable() string { return "SUTRA_TEST_" + strings.ToUpper(e.name) + "_DSN" }
+
+// Open opens a database by its address, for tests that look past the engine.
+func Open(address string) (*sql.DB, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("address of a database: %w", err)
+	}
+	e, ok := engines[u.Scheme]
+	if !ok {
+		return nil, fmt.Errorf("no server has addresses that begin with %s", u.Scheme)
+	}
+	return sql.Open(e.driver, e.source(u))
+}
 
 // address is where a role reaches a database of the server that the administrator reaches at admin.
 func (e engine) address(admin *url.URL, user *url.Userinfo, database string) *url.URL {
@@ -137,7 +151,7 @@ func mysqlEngine(name, hint, image, password string, find func() (program, error
 		driver:  "mysql",
 		source: func(admin *url.URL) string {
 			c := mysql.NewConfig()
-			c.Net, c.Addr, c.User = "tcp", admin.Host, admin.User.Username()
+			c.Net, c.Addr, c.User, c.DBName = "tcp", admin.Host, admin.User.Username(), strings.TrimPrefix(admin.Path, "/")
 			c.Passwd, _ = admin.User.Password()
 			return c.FormatDSN()
 		},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -88,7 +87,7 @@ func (l *local) fill(ctx context.Context, password string) error {
 			return fmt.Errorf("%s: %w: %s", words[0], err, out)
 		}
 	}
-	port, err := freePort(ctx)
+	port, err := process.FreePort(ctx)
 	l.port = port
 	return err
 }
@@ -150,21 +149,6 @@ func (l *local) log() string {
 		return err.Error()
 	}
 	return strings.TrimSpace(string(raw[max(0, len(raw)-2000):]))
-}
-
-// freePort looks below the range that outgoing connections take theirs from, so that the port is still free after a restart.
-func freePort(ctx context.Context) (int, error) {
-	var listen net.ListenConfig
-	var last error
-	for range 100 {
-		port := 20000 + rand.IntN(12000)
-		l, err := listen.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err == nil {
-			return port, l.Close()
-		}
-		last = err
-	}
-	return 0, fmt.Errorf("no free port: %w", last)
 }
 
 // firstProgram finds a program by name in PATH, then in folders that PATH often misses. The last match of a pattern is the newest.

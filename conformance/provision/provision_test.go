@@ -4,12 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/sutra-engine/sutra/conformance/provision"
 )
@@ -113,16 +110,7 @@ func start(t *testing.T, dialect string) *provision.Server {
 
 func open(t *testing.T, address string) *sql.DB {
 	t.Helper()
-	u, err := url.Parse(address)
-	must(t, err)
-	driver, source := "pgx", address
-	if u.Scheme != "postgres" {
-		c := mysql.NewConfig()
-		c.Net, c.Addr, c.User, c.DBName = "tcp", u.Host, u.User.Username(), strings.TrimPrefix(u.Path, "/")
-		c.Passwd, _ = u.User.Password()
-		driver, source = "mysql", c.FormatDSN()
-	}
-	db, err := sql.Open(driver, source)
+	db, err := provision.Open(address)
 	must(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db

@@ -153,7 +153,7 @@ func (s *Server) prepare(ctx context.Context) error {
 	if s.admin == nil {
 		return nil
 	}
-	db, err := sql.Open(s.engine.driver, s.engine.source(s.admin))
+	db, err := Open(s.admin.String())
 	if err != nil {
 		return err
 	}

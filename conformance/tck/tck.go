@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"os"
@@ -15,6 +16,16 @@ import (
 	"github.com/sutra-engine/sutra/core/feel"
 	"github.com/sutra-engine/sutra/core/lint"
 )
+
+// reasons say why cases fail that are meant to, by model and case.
+var reasons = map[string]string{
+	"0076-feel-external-java.dmn":                      "external Java functions are refused",
+	"0068-feel-equality.dmn time_005":                  "the kit leaves fractions of a second out of =; here = agrees with < and >",
+	"0068-feel-equality.dmn datetime_003_a":            "the kit leaves fractions of a second out of =; here = agrees with < and >",
+	"0068-feel-equality.dmn range_010":                 "(=10) is the range [10..10] here",
+	"1111-feel-matches-function.dmn K2-MatchesFunc-17": "back-references are refused, so that matching is linear",
+	"1146-feel-context-put-function.dmn nested008":     "the names key and keys do not choose between signatures here",
+}
 
 // Report is what a level's cases gave.
 type Report struct {
@@ -99,7 +110,8 @@ func (r *Report) file(path string) error {
 	for _, c := range cases.Cases {
 		r.Total++
 		if reason := run(model, c); reason != "" {
-			r.Failures = append(r.Failures, fmt.Sprintf("%s %s: %s", cases.ModelName, c.ID, reason))
+			why := cmp.Or(reasons[cases.ModelName+" "+c.ID], reasons[cases.ModelName], "not understood")
+			r.Failures = append(r.Failures, fmt.Sprintf("%s %s: %s (%s)", cases.ModelName, c.ID, reason, why))
 		} else {
 			r.Passed++
 		}

@@ -81,7 +81,7 @@ func checkPath(path string, limits Limits) *fault.Fault {
 	case strings.HasPrefix(path, "/") || strings.Contains(path, "\\") || strings.Contains(path, ":"):
 		return invalid("is no relative path with forward slashes")
 	}
-	for _, part := range strings.Split(path, "/") {
+	for part := range strings.SplitSeq(path, "/") {
 		if part == "" || part == "." || part == ".." {
 			return invalid("leaves its folder or has an empty part")
 		}
@@ -97,21 +97,20 @@ func checkPath(path string, limits Limits) *fault.Fault {
 	return nil
 }
 
-// kind says what a file of a package is; false: a package has no such file.
-func kind(path string) (string, bool) {
+// belongs says that a package may have a file of this path.
+func belongs(path string) bool {
 	folder, _, nested := strings.Cut(path, "/")
 	switch {
-	case path == "package.yaml" || path == "channels.yaml":
-		return path, true
 	case !nested:
-		return "", false
-	case folder == "bpmn" && strings.HasSuffix(path, ".bpmn"),
-		folder == "rules" && strings.HasSuffix(path, ".dmn"),
-		folder == "schemas" && strings.HasSuffix(path, ".json"),
-		folder == "templates":
-		return folder, true
+		return path == "package.yaml" || path == "channels.yaml"
+	case folder == "bpmn":
+		return strings.HasSuffix(path, ".bpmn")
+	case folder == "rules":
+		return strings.HasSuffix(path, ".dmn")
+	case folder == "schemas":
+		return strings.HasSuffix(path, ".json")
 	}
-	return "", false
+	return folder == "templates"
 }
 
 // nested says that data is an archive itself.

@@ -128,7 +128,7 @@ func (es entries) manifest(t testing.TB, change func(map[string]any)) entries {
 	if err != nil {
 		t.Fatal(err)
 	}
-	es[0].data = append(data, '\n')
+	es[0].data = append(bytes.Clone(data), '\n')
 	return es
 }
 

@@ -86,7 +86,7 @@ func (a *Archive) fill(entries []*zip.File, limits Limits) error {
 		if !ok {
 			return fault.ArchiveUnlisted.With("file %q is in the archive and not in its manifest", z.Name)
 		}
-		if _, ok := kind(z.Name); !ok {
+		if !belongs(z.Name) {
 			return fault.PackageUnexpected.With("file %q is no part of a package", z.Name)
 		}
 		data, err := unpack(z, min(limits.File, left))

@@ -37,7 +37,7 @@ func Seal(root fs.FS, limits Limits) (*Archive, error) {
 		if f := checkPath(path, limits); f != nil {
 			return f
 		}
-		if _, ok := kind(path); !ok {
+		if !belongs(path) {
 			return fault.PackageUnexpected.With("%s is no part of a package; it holds package.yaml, channels.yaml, bpmn/**/*.bpmn, "+
 				"rules/**/*.dmn, schemas/**/*.json and templates/**", path)
 		}

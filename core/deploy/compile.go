@@ -117,6 +117,7 @@ func Compile(a *archive.Archive, limits Limits) (*Revision, []lint.Finding) {
 	c.readTemplates()
 	c.readSchemas()
 	c.readChannels()
+	c.readDecisions()
 	c.readModels()
 	c.route()
 	c.checkNames()
@@ -133,6 +134,7 @@ type compiler struct {
 	rev       *Revision
 	processes []*bpmn.Process
 	templates map[string]*step.Template
+	decisions decisions
 	findings  []lint.Finding
 }
 
@@ -196,6 +198,9 @@ func (c *compiler) readChannels() {
 	c.findings = append(c.findings, findings...)
 	for _, ch := range channels {
 		c.rev.Channels[ch.Name] = ch
+		if slices.Contains([]channel.Transport{channel.RabbitMQ, channel.NATS, channel.Kafka}, ch.Transport) {
+			c.refuse(fault.TransportMissing, channel.File, ch.Line, "channel %q travels over %s, which this build does not speak; use http, pull or local", ch.Name, ch.Transport)
+		}
 		if ch.Schema != "" && c.rev.Schemas[ch.Schema] == nil {
 			c.refuse(fault.SchemaInvalid, channel.File, ch.Line, "channel %q names schema %q; there is no schemas/%s.json", ch.Name, ch.Schema, ch.Schema)
 		}
@@ -226,7 +231,7 @@ func (c *compiler) readModels() {
 	for _, p := range c.processes {
 		c.rev.Programs[p.ID] = &step.Program{
 			Deployment: c.rev.ID, Module: c.rev.Slot.Module, Process: p, Processes: seen,
-			Channels: c.rev.Channels, Templates: c.templates, Limits: c.limits.Step,
+			Channels: c.rev.Channels, Decisions: c.decisions, Templates: c.templates, Limits: c.limits.Step,
 		}
 	}
 	if len(seen) == 0 && !lint.Refused(c.findings) {
@@ -286,6 +291,7 @@ func (c *compiler) patterns(p *bpmn.Process) {
 func (c *compiler) checkNames() {
 	for _, p := range c.processes {
 		for _, n := range p.Nodes {
+			c.checkDecision(p, n)
 			for _, use := range uses(n) {
 				if use.channel != "" && c.rev.Channels[use.channel].Name == "" {
 					c.missing(p, n, fault.ChannelMissing, "channel", use.channel, slices.Sorted(maps.Keys(c.rev.Channels)))

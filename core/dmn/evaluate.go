@@ -2,6 +2,7 @@ package dmn
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/sutra-engine/sutra/core/feel"
 	"github.com/sutra-engine/sutra/ports/fault"
@@ -13,7 +14,7 @@ import (
 func (m *Model) Evaluate(decision string, env feel.Env) (feel.Value, error) {
 	n := m.find(decision, kindDecision, kindService)
 	if n == nil {
-		return nil, fault.DecisionUnknown.With("%s holds no decision %q", m.File, decision)
+		return nil, fault.ModelDecisionUnknown.With("%s holds no decision %q", m.File, decision)
 	}
 	e := evaluation{env: env.Metered(), input: env.Scope, values: map[*node]feel.Value{}}
 	if n.kind == kindService {
@@ -33,6 +34,9 @@ type evaluation struct {
 func (e *evaluation) value(n *node) (feel.Value, error) {
 	if v, ok := e.values[n]; ok {
 		return v, nil
+	}
+	if err := e.env.Spend(1); err != nil {
+		return nil, err
 	}
 	v, err := e.compute(n)
 	if err != nil {
@@ -128,9 +132,7 @@ func (e *evaluation) knowledge(n *node) (feel.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, v := range required {
-		names[name] = v
-	}
+	maps.Copy(names, required)
 	return fn, nil
 }
 

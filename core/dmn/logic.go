@@ -2,6 +2,7 @@ package dmn
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sutra-engine/sutra/core/feel"
 )
@@ -213,7 +214,7 @@ func (l iteration) eval(env feel.Env) (feel.Value, error) {
 	for _, item := range items {
 		names := feel.Context{l.variable: item}
 		if l.kind == "for" {
-			names["partial"] = results[:len(results):len(results)]
+			names["partial"] = slices.Clip(results)
 		}
 		v, err := l.body.eval(with(env, names))
 		if err != nil {

@@ -61,8 +61,10 @@ func (b *batch) read(i int) *Model {
 			}
 		}
 		if j := b.namespace(b.roots[i].attr("namespace")); j != i && b.roots[i].attr("namespace") != "" {
-			b.findings = append(b.findings, lint.Finding{Level: lint.Error, Code: fault.DecisionTwice, File: b.files[i].Name, Line: b.roots[i].line,
-				Element: "definitions", Text: "its namespace is that of " + b.files[j].Name + "; give each model its own"})
+			b.findings = append(b.findings, lint.Finding{
+				Level: lint.Error, Code: fault.ModelIDDuplicate, File: b.files[i].Name, Line: b.roots[i].line,
+				Element: "definitions", Text: "its namespace is that of " + b.files[j].Name + "; give each model its own",
+			})
 		}
 	}
 	model, findings := Read(b.files[i].Name, b.files[i].Data, imports...)

@@ -176,14 +176,18 @@ func (t *table) eval(env feel.Env) (feel.Value, error) {
 
 // match answers the rules whose tests all pass, by index.
 func (t *table) match(env feel.Env) ([]int, error) {
-	values := make(feel.List, len(t.inputs))
+	if err := env.Spend(len(t.rules)); err != nil {
+		return nil, err
+	}
+	inputs := make([]feel.Env, len(t.inputs))
 	for i, input := range t.inputs {
 		v, err := input.value.eval(env)
 		if err != nil {
 			return nil, err
 		}
+		inputs[i] = with(env, feel.Context{"?": v})
 		if input.allowed != nil && v != nil {
-			ok, err := input.allowed.Eval(with(env, feel.Context{"?": v}))
+			ok, err := input.allowed.Eval(inputs[i])
 			if err != nil {
 				return nil, err
 			}
@@ -191,11 +195,10 @@ func (t *table) match(env feel.Env) ([]int, error) {
 				return nil, nil
 			}
 		}
-		values[i] = v
 	}
 	var matched []int
 	for i, rule := range t.rules {
-		ok, err := rule.matches(env, values)
+		ok, err := rule.matches(inputs)
 		if err != nil {
 			return nil, err
 		}
@@ -209,12 +212,13 @@ func (t *table) match(env feel.Env) ([]int, error) {
 	return matched, nil
 }
 
-func (l rule) matches(env feel.Env, values feel.List) (bool, error) {
+// matches tells whether all tests pass, each in the environment that holds its input.
+func (l rule) matches(inputs []feel.Env) (bool, error) {
 	for i, test := range l.tests {
 		if test == always {
 			continue
 		}
-		passed, err := test.Eval(with(env, feel.Context{"?": values[i]}))
+		passed, err := test.Eval(inputs[i])
 		if err != nil || passed != feel.Boolean(true) {
 			return false, err
 		}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// builtins is the library of DMN 1.5, 10.3.4. It is never changed.
-var builtins = library(conversions, texts, lists, numerics, temporals, intervals, contexts)
+// builtins is the library of DMN 1.5, 10.3.4, and a few functions more. It is never changed.
+var builtins = library(conversions, texts, lists, numerics, temporals, intervals, contexts, extras)
 
 // builtinPhrases are the names in the library that have several words.
 var builtinPhrases = phrases(builtins)
@@ -17,32 +17,21 @@ type definitions map[string]func(m *machine, args []Value) Value
 
 // overloads are the further parameter lists of functions that may be invoked by other names or counts of parameters.
 var overloads = map[string][]string{
-	"date":                      {"year, month, day"},
-	"date and time":             {"date, time", "year, month, day, hour, minute, second", "year, month, day, hour, minute, second, offset"},
-	"time":                      {"hour, minute, second", "hour, minute, second, offset"},
-	"list replace":              {"list, match, newItem"},
-	"string join":               {"list, delimiter, prefix, suffix"},
-	"context put":               {"context, keys, value"},
-	"before":                    {"point, range", "range, point", "range1, range2"},
-	"after":                     {"point, range", "range, point", "range1, range2"},
-	"finishes":                  {"range1, range2"},
-	"finished by":               {"range1, range2"},
-	"includes":                  {"range1, range2"},
-	"during":                    {"range1, range2"},
-	"starts":                    {"range1, range2"},
-	"started by":                {"range1, range2"},
-	"coincides":                 {"range1, range2"},
-	"min":                       {"list"},
-	"max":                       {"list"},
-	"sum":                       {"list"},
-	"mean":                      {"list"},
-	"all":                       {"list"},
-	"any":                       {"list"},
-	"product":                   {"list"},
-	"median":                    {"list"},
-	"stddev":                    {"list"},
-	"mode":                      {"list"},
-	"years and months duration": {},
+	"date":          {"year, month, day"},
+	"date and time": {"date, time", "year, month, day, hour, minute, second", "year, month, day, hour, minute, second, offset"},
+	"time":          {"hour, minute, second", "hour, minute, second, offset"},
+	"list replace":  {"list, match, newItem"},
+	"string join":   {"list, delimiter, prefix, suffix"},
+	"context put":   {"context, keys, value"},
+	"before":        {"point, range", "range, point", "range1, range2"},
+	"after":         {"point, range", "range, point", "range1, range2"},
+	"finishes":      {"range1, range2"},
+	"finished by":   {"range1, range2"},
+	"includes":      {"range1, range2"},
+	"during":        {"range1, range2"},
+	"starts":        {"range1, range2"},
+	"started by":    {"range1, range2"},
+	"coincides":     {"range1, range2"},
 }
 
 func library(parts ...definitions) map[string]*Function {

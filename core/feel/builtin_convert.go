@@ -232,18 +232,19 @@ func rangeOfText(s String) Value {
 
 // literalOf reads the tokens of a literal, or of a date or duration made of a string literal.
 func literalOf(tokens []token) (Value, bool) {
-	words := ""
+	var words strings.Builder
 	for _, t := range tokens {
-		if t.kind == tokenString {
-			words += `""`
-		} else if t.kind == tokenNumber {
-			words += "0"
-		} else {
-			words += t.text + " "
+		switch t.kind {
+		case tokenString:
+			words.WriteString(`""`)
+		case tokenNumber:
+			words.WriteByte('0')
+		default:
+			words.WriteString(t.text + " ")
 		}
 	}
 	var v Value
-	switch words {
+	switch words.String() {
 	case "0", "- 0":
 		n, ok := parseNumber(strings.Repeat("-", len(tokens)-1) + tokens[len(tokens)-1].text)
 		return n, ok

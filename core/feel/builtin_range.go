@@ -51,8 +51,8 @@ func asRange(v Value) (Range, bool) {
 func bounded(r Range) bool { return r.Low != nil && r.High != nil }
 
 // truth is a condition on comparisons, or null when one of them could not be made.
-func truth(comparable, holds bool) Value {
-	if !comparable {
+func truth(compared, holds bool) Value {
+	if !compared {
 		return nil
 	}
 	return Boolean(holds)

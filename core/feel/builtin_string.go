@@ -101,8 +101,8 @@ func replacementTemplate(text string, groups int) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		c := text[i]
-		switch {
-		case c == '\\':
+		switch c {
+		case '\\':
 			if i++; i == len(text) || text[i] != '\\' && text[i] != '$' {
 				return "", false
 			}
@@ -110,7 +110,7 @@ func replacementTemplate(text string, groups int) (string, bool) {
 				b.WriteByte('$')
 			}
 			b.WriteByte(text[i])
-		case c == '$':
+		case '$':
 			if i++; i == len(text) || text[i] < '0' || text[i] > '9' {
 				return "", false
 			}

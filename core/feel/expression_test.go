@@ -86,13 +86,16 @@ func TestExpressionsEvaluateToTheirValue(t *testing.T) {
 
 func TestSyntaxErrorsSayWhere(t *testing.T) {
 	for source, want := range map[string][2]int{
-		"1 +":           {1, 4},
-		"a >\n  5 foo":  {2, 5},
-		`"open`:         {1, 1},
-		"if x then 1":   {1, 12},
-		"amount gt 5":   {1, 8},
-		"order.total x": {1, 13},
-		"ü §":           {1, 3},
+		"1 +":               {1, 4},
+		"a >\n  5 foo":      {2, 5},
+		`"open`:             {1, 1},
+		"if x then 1":       {1, 12},
+		"amount gt 5":       {1, 8},
+		`1 + @"2024-02-30"`: {1, 6},
+		`{a: 1, a: 2}`:      {1, 8},
+		"order.total x":     {1, 13},
+		`function(a) external {java: {class: "x"}}`: {1, 13},
+		"ü §": {1, 3},
 	} {
 		_, err := feel.Compile(source)
 		var syntax *feel.SyntaxError
@@ -128,8 +131,7 @@ func TestBudgetsEndRunawayEvaluations(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = e.Eval(env())
-		var limit *feel.LimitError
-		if !errors.As(err, &limit) {
+		if _, ok := errors.AsType[*feel.LimitError](err); !ok {
 			t.Errorf("%s: got %v, want a *LimitError", source, err)
 		}
 	}

@@ -1,5 +1,7 @@
 package feel
 
+import "slices"
+
 // iterator is one "name in domain" of for, some and every; end is the upper end of domain..end.
 type iterator struct {
 	name   string
@@ -28,7 +30,7 @@ func (n *forNode) eval(m *machine, f *frame) Value {
 			m.fail("a list of more than %d elements", maxList)
 		}
 		results = append(results, m.eval(n.body, inner))
-		partial.value = results[:len(results):len(results)]
+		partial.value = slices.Clip(results)
 		return true
 	})
 	if !ok {
@@ -128,7 +130,7 @@ func (m *machine) elements(r Range) (domain, bool) {
 // interval runs from one whole number or day to another, upwards or downwards.
 func (m *machine) interval(from, to Value) (domain, bool) {
 	var first, last int
-	var make func(int) Value
+	var element func(int) Value
 	switch from := from.(type) {
 	case Number:
 		to, ok := to.(Number)
@@ -142,14 +144,14 @@ func (m *machine) interval(from, to Value) (domain, bool) {
 		if last, isInt = to.int(); !isInt {
 			return domain{}, false
 		}
-		make = func(i int) Value { return numberOf(int64(i)) }
+		element = func(i int) Value { return numberOf(int64(i)) }
 	case Date:
 		to, ok := to.(Date)
 		if !ok {
 			return domain{}, false
 		}
 		first, last = from.days(), to.days()
-		make = func(i int) Value { return dateOfDays(i) }
+		element = func(i int) Value { return dateOfDays(i) }
 	default:
 		return domain{}, false
 	}
@@ -160,5 +162,5 @@ func (m *machine) interval(from, to Value) (domain, bool) {
 	if length > maxList || length < 0 {
 		m.fail("an iteration over more than %d elements", maxList)
 	}
-	return domain{length, func(i int) Value { return make(first + i*step) }}, true
+	return domain{length, func(i int) Value { return element(first + i*step) }}, true
 }

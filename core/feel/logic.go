@@ -89,8 +89,8 @@ func (m *machine) compare(operator string, a, b Value) Value {
 func (n *betweenNode) eval(m *machine, f *frame) Value {
 	value := m.eval(n.value, f)
 	low, ok := Compare(value, m.eval(n.low, f))
-	high, comparable := Compare(value, m.eval(n.high, f))
-	if !ok || !comparable {
+	high, both := Compare(value, m.eval(n.high, f))
+	if !ok || !both {
 		return nil
 	}
 	return Boolean(low >= 0 && high <= 0)

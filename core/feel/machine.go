@@ -32,6 +32,19 @@ func (e Env) In(scope Scope) Env {
 	return e
 }
 
+// Spend takes steps from the budget of a metered environment, for work that is done outside of FEEL. The error is a *LimitError.
+func (e Env) Spend(steps int) error {
+	if e.meter == nil {
+		return nil
+	}
+	if e.meter.steps -= steps; e.meter.steps < 0 {
+		return &LimitError{Limit: overspent}
+	}
+	return nil
+}
+
+const overspent = "more steps than its budget allows"
+
 func newMeter(steps int) *meter {
 	if steps <= 0 {
 		steps = defaultSteps
@@ -70,18 +83,23 @@ func (m *machine) recover(result *Value, err *error) {
 }
 
 func (m *machine) eval(n node, f *frame) Value {
-	m.spend(1)
-	if m.depth++; m.depth > maxDepth {
-		m.fail("nested more than %d constructs deep", maxDepth)
-	}
+	m.descend()
 	v := n.eval(m, f)
 	m.depth--
 	return v
 }
 
+// descend pays for one construct or invocation, and guards the depth of their recursion.
+func (m *machine) descend() {
+	m.spend(1)
+	if m.depth++; m.depth > maxDepth {
+		m.fail("nested more than %d constructs deep", maxDepth)
+	}
+}
+
 func (m *machine) spend(steps int) {
 	if m.steps -= steps; m.steps < 0 {
-		m.fail("more steps than its budget allows")
+		m.fail(overspent)
 	}
 }
 
@@ -165,7 +183,10 @@ func (m *machine) call(callee Value, args []Value) Value {
 			m.spend(len(arg))
 		}
 	}
-	return fn.run(m, args)
+	m.descend()
+	result := fn.run(m, args)
+	m.depth--
+	return result
 }
 
 // frame is one binding of a local name, or the entries of a context, on top of the frames it was made in.

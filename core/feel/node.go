@@ -48,18 +48,24 @@ type (
 func (n *literal) eval(*machine, *frame) Value { return n.value }
 
 func (n *nameNode) eval(m *machine, f *frame) Value {
+	v, _ := n.lookup(m, f)
+	return v
+}
+
+// lookup answers what the name means: the innermost binding, else a variable of the scope, else a built-in function.
+func (n *nameNode) lookup(m *machine, f *frame) (Value, bool) {
 	if v, ok := f.lookup(n.name); ok {
-		return v
+		return v, true
 	}
 	if m.env.Scope != nil {
 		if v, ok := m.env.Scope.Lookup(n.name); ok {
-			return v
+			return v, true
 		}
 	}
 	if n.builtin != nil {
-		return n.builtin
+		return n.builtin, true
 	}
-	return nil
+	return nil, false
 }
 
 func (n *listNode) eval(m *machine, f *frame) Value {
@@ -70,14 +76,11 @@ func (n *listNode) eval(m *machine, f *frame) Value {
 	return list
 }
 
-// eval evaluates the entries in their order; each sees those before it. A context with one key twice is null.
+// eval evaluates the entries in their order; each sees those before it, and a function also those after it.
 func (n *contextNode) eval(m *machine, f *frame) Value {
 	context := make(Context, len(n.keys))
 	inner := &frame{parent: f, scope: context}
 	for i, key := range n.keys {
-		if _, twice := context[key]; twice {
-			return nil
-		}
 		context[key] = m.eval(n.values[i], inner)
 	}
 	return context

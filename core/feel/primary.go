@@ -47,7 +47,7 @@ func (p *parser) number(t token) (node, error) {
 	return &literal{value}, nil
 }
 
-// temporal parses an at-literal. One that is no date, time or duration is null.
+// temporal parses an at-literal. One that is no date, time or duration is refused: it could only ever be null.
 func (p *parser) temporal() (node, error) {
 	p.advance()
 	t := p.peek()
@@ -55,7 +55,11 @@ func (p *parser) temporal() (node, error) {
 		return nil, p.unexpected("expected a string after @")
 	}
 	p.advance()
-	return &literal{parseTemporal(t.text)}, nil
+	value := parseTemporal(t.text)
+	if value == nil {
+		return nil, syntaxError(p.source, t.pos, "this is no date, time or duration")
+	}
+	return &literal{value}, nil
 }
 
 func (p *parser) word() (node, error) {
@@ -66,6 +70,10 @@ func (p *parser) word() (node, error) {
 	if name, n := builtinPhrase(p); n > 0 {
 		p.pos += n
 		return p.variable(name), nil
+	}
+	if p.reads([]string{"is", "defined", "("}) {
+		p.pos += 2
+		return p.inner(p.defined)
 	}
 	t := p.peek()
 	switch t.text {
@@ -88,6 +96,16 @@ func (p *parser) word() (node, error) {
 	}
 	p.advance()
 	return p.variable(t.text), nil
+}
+
+// defined parses the parenthesis of is defined().
+func (p *parser) defined() (node, error) {
+	p.advance()
+	value, err := p.expression()
+	if err != nil {
+		return nil, err
+	}
+	return &definedNode{value}, p.expectSymbol(")")
 }
 
 // builtinPhrase finds a built-in function of several words that is invoked here.
@@ -197,9 +215,13 @@ func (p *parser) context() (node, error) {
 			return context, nil
 		}
 		for {
+			at := p.peek().pos
 			key, err := p.key()
 			if err != nil {
 				return nil, err
+			}
+			if slices.Contains(context.keys, key) {
+				return nil, syntaxError(p.source, at, "the key "+key+" is there twice")
 			}
 			value, err := p.expression()
 			if err != nil {
@@ -316,15 +338,11 @@ func (p *parser) functionDefinition() (node, error) {
 	for _, parameter := range definition.parameters {
 		p.bind(parameter.Name)
 	}
-	external := p.peek().word("external") && p.ahead(1).symbol("{")
-	if external {
-		p.advance()
+	if p.peek().word("external") && p.ahead(1).symbol("{") {
+		return nil, p.unexpected("external functions are not called here")
 	}
-	body, err := p.inner(p.expression)
-	if external {
-		body = &literal{} // external functions are refused: what they answer is null
-	}
-	definition.body = body
+	var err error
+	definition.body, err = p.inner(p.expression)
 	return definition, err
 }
 

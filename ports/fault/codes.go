@@ -75,6 +75,7 @@ const (
 	PackageUnexpected Code = "SUTRA.DEPLOY.PACKAGE.UNEXPECTED_FILE"
 	ChannelInvalid    Code = "SUTRA.DEPLOY.CHANNEL.INVALID"
 	ChannelTwice      Code = "SUTRA.DEPLOY.CHANNEL.DUPLICATE"
+	TransportMissing  Code = "SUTRA.DEPLOY.CHANNEL.TRANSPORT_UNSUPPORTED"
 	SecretLiteral     Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
 	SchemaInvalid     Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
 	TemplateInvalid   Code = "SUTRA.DEPLOY.TEMPLATE.INVALID"
@@ -91,14 +92,10 @@ const (
 	DeployForbidden   Code = "SUTRA.DEPLOY.TENANT.FORBIDDEN"
 	OperationUnknown  Code = "SUTRA.DEPLOY.OPERATION.UNKNOWN"
 
-	DecisionXML        Code = "SUTRA.MODEL.DECISION.UNREADABLE"
-	DecisionInvalid    Code = "SUTRA.MODEL.DECISION.INVALID"
-	DecisionTwice      Code = "SUTRA.MODEL.DECISION.DUPLICATE"
-	DecisionType       Code = "SUTRA.MODEL.DECISION.TYPE_UNKNOWN"
-	DecisionLanguage   Code = "SUTRA.MODEL.DECISION.LANGUAGE"
-	DecisionExpression Code = "SUTRA.MODEL.DECISION.EXPRESSION"
-	DecisionUnknown    Code = "SUTRA.MODEL.DECISION.UNKNOWN"
-	DecisionHitPolicy  Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
+	DecisionNone      Code = "SUTRA.MODEL.DECISION.NONE"
+	DecisionInvalid   Code = "SUTRA.MODEL.DECISION.INVALID"
+	DecisionType      Code = "SUTRA.MODEL.DECISION.TYPE_UNKNOWN"
+	DecisionHitPolicy Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
 
 	AdminClaimHeld Code = "SUTRA.ADMIN.MIGRATE.CLAIM_HELD"
 	NotFailed      Code = "SUTRA.ADMIN.RESUME.NOT_FAILED"
@@ -113,7 +110,7 @@ const (
 // Table declares each code once. It is an API: a golden file holds it.
 func Table() []Entry { return append([]Entry(nil), table...) }
 
-var table = []Entry{
+var table = append([]Entry{
 	{Internal, Bug, 500},
 	{StoreUnavailable, Redeliver, 503},
 	{StoreUncertain, Uncertain, 503},
@@ -172,6 +169,7 @@ var table = []Entry{
 	{PackageUnexpected, Reject, 422},
 	{ChannelInvalid, Reject, 422},
 	{ChannelTwice, Reject, 422},
+	{TransportMissing, Reject, 422},
 	{SecretLiteral, Reject, 422},
 	{SchemaInvalid, Reject, 422},
 	{TemplateInvalid, Reject, 422},
@@ -187,13 +185,9 @@ var table = []Entry{
 	{DeploymentUnknown, Reject, 404},
 	{DeployForbidden, Reject, 403},
 	{OperationUnknown, Reject, 404},
-	{DecisionXML, Reject, 422},
+	{DecisionNone, Reject, 422},
 	{DecisionInvalid, Reject, 422},
-	{DecisionTwice, Reject, 422},
 	{DecisionType, Reject, 422},
-	{DecisionLanguage, Reject, 422},
-	{DecisionExpression, Reject, 422},
-	{DecisionUnknown, Reject, 422},
 	{DecisionHitPolicy, Operator, 500},
 	{AdminClaimHeld, Redeliver, 409},
 	{NotFailed, Reject, 409},
@@ -202,7 +196,7 @@ var table = []Entry{
 	{AdminForbidden, Reject, 403},
 	{RouteUnknown, Reject, 404},
 	{MethodWrong, Reject, 405},
-}
+}, modelTable...)
 
 var byCode = func() map[Code]Entry {
 	m := make(map[Code]Entry, len(table))

@@ -1,0 +1,160 @@
+// Package client calls the HTTP API of Sutra. It depends on the standard library alone.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sutra-engine/sutra/client/wire"
+)
+
+// Client is a connection to a fleet. It may be shared.
+type Client struct {
+	base string
+	key  string
+	http *http.Client
+}
+
+// New makes a client of the server at base (http://host:port) with an API key, which may be empty.
+func New(base, key string) *Client {
+	return &Client{base: strings.TrimSuffix(base, "/"), key: key, http: &http.Client{Timeout: 2 * time.Minute}}
+}
+
+// Problem is what the server refused, and why.
+type Problem struct{ wire.Problem }
+
+// Error is the detail and the code, and every violation on a line of its own.
+func (p *Problem) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s [%s]", p.Detail, p.Code)
+	for i, v := range p.Violations {
+		if i == 0 && v.Detail == p.Detail {
+			continue
+		}
+		fmt.Fprintf(&b, "\n  %s [%s]", v.Detail, v.Code)
+	}
+	return b.String()
+}
+
+// DeployOptions are the parameters of a deploy.
+type DeployOptions struct {
+	Async      bool
+	Fleet      bool // wait until every replica serves it
+	Supersedes string
+	Callback   string
+	Notify     string
+}
+
+// Deploy sends an archive and answers when it is active. It is for synchronous deploys; see Submit.
+func (c *Client) Deploy(ctx context.Context, archive io.Reader, o DeployOptions) (wire.Deployment, error) {
+	var out wire.Deployment
+	err := c.call(ctx, http.MethodPost, "/admin/deployments?"+o.query("sync"), "application/zip", archive, &out)
+	return out, err
+}
+
+// Submit sends an archive and answers with the operation to poll.
+func (c *Client) Submit(ctx context.Context, archive io.Reader, o DeployOptions) (wire.Operation, error) {
+	var out wire.Operation
+	err := c.call(ctx, http.MethodPost, "/admin/deployments?"+o.query("async"), "application/zip", archive, &out)
+	return out, err
+}
+
+func (o DeployOptions) query(mode string) string {
+	q := url.Values{"mode": {mode}}
+	if o.Fleet {
+		q.Set("wait", "fleet")
+	}
+	for name, value := range map[string]string{"supersedes": o.Supersedes, "callback": o.Callback, "notify": o.Notify} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q.Encode()
+}
+
+// Operation reads how a submitted deploy stands.
+func (c *Client) Operation(ctx context.Context, id string) (wire.Operation, error) {
+	var out wire.Operation
+	err := c.call(ctx, http.MethodGet, "/admin/operations/"+url.PathEscape(id), "", nil, &out)
+	return out, err
+}
+
+// Undeploy drains a revision, named by slot or id.
+func (c *Client) Undeploy(ctx context.Context, target string) (wire.Deployment, error) {
+	var out wire.Deployment
+	err := c.call(ctx, http.MethodDelete, "/admin/deployments/"+url.PathEscape(target), "", nil, &out)
+	return out, err
+}
+
+// Deployments lists revisions.
+func (c *Client) Deployments(ctx context.Context) ([]wire.Deployment, error) {
+	var out wire.Page[wire.Deployment]
+	err := c.call(ctx, http.MethodGet, "/sutra/deployments", "", nil, &out)
+	return out.Items, err
+}
+
+// Instances reads one page of a list; query holds its filters and the cursor.
+func (c *Client) Instances(ctx context.Context, query url.Values) (wire.Page[wire.Instance], error) {
+	var out wire.Page[wire.Instance]
+	err := c.call(ctx, http.MethodGet, "/sutra/instances?"+query.Encode(), "", nil, &out)
+	return out, err
+}
+
+// Instance reads one instance with what it waits for.
+func (c *Client) Instance(ctx context.Context, id string) (wire.Instance, error) {
+	var out wire.Instance
+	err := c.call(ctx, http.MethodGet, "/sutra/instances/"+url.PathEscape(id), "", nil, &out)
+	return out, err
+}
+
+// Cancel ends an instance.
+func (c *Client) Cancel(ctx context.Context, id string) (wire.Instance, error) {
+	var out wire.Instance
+	err := c.call(ctx, http.MethodPost, "/admin/instances/"+url.PathEscape(id)+"/cancel", "", nil, &out)
+	return out, err
+}
+
+// Resume brings a FAILED instance back; event is replay or drop.
+func (c *Client) Resume(ctx context.Context, id, event string) (wire.Instance, error) {
+	var out wire.Instance
+	err := c.call(ctx, http.MethodPost, "/admin/instances/"+url.PathEscape(id)+"/resume?event="+url.QueryEscape(event), "", nil, &out)
+	return out, err
+}
+
+// call makes one request and reads its answer; a refusal is a *Problem.
+func (c *Client) call(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return err
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	if c.key != "" {
+		req.Header.Set("X-Api-Key", c.key)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		return fmt.Errorf("read the answer of %s: %w", c.base, err)
+	}
+	if res.StatusCode >= http.StatusBadRequest {
+		p := &Problem{}
+		if json.Unmarshal(data, &p.Problem) != nil || p.Code == "" {
+			return fmt.Errorf("%s answered %s: %s", c.base, res.Status, bytes.TrimSpace(data))
+		}
+		return p
+	}
+	return json.Unmarshal(data, out)
+}

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sutra-engine/sutra/adapters/httpapi"
+	"github.com/sutra-engine/sutra/app/replica"
+	"github.com/sutra-engine/sutra/core/feel"
+	"github.com/sutra-engine/sutra/core/lease"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// settings are all that a serving process can be told: flags over SUTRA_* environment over the file over the default.
+type settings struct {
+	url      string
+	maxConns int
+	patience time.Duration // how long a start waits for the database
+	listen   string
+	grace    time.Duration
+	migrate  bool
+	keys     []httpapi.Key
+	open     bool // every caller is an admin: dev alone, on loopback
+	logLevel slog.Level
+	replica  replica.Config
+}
+
+func defaults() settings {
+	return settings{
+		listen: ":8080", grace: 25 * time.Second, patience: time.Minute, maxConns: max(8, 4*runtime.NumCPU()),
+		replica: replica.Default(runtime.NumCPU()),
+	}
+}
+
+// property is one key of the configuration.
+type property struct {
+	key  string
+	help string
+	set  func(*settings, string) error
+}
+
+// properties are the keys, in the order of the help.
+func properties() []property {
+	return []property{
+		{"sutra.datasource.url", "database URL; empty: SQLite in memory, nothing survives", text(func(s *settings) *string { return &s.url })},
+		{"sutra.datasource.max-connections", "connections (4 x cores, at least 8)", count(1, func(s *settings) *int { return &s.maxConns })},
+		{"sutra.datasource.connect-timeout", "how long a start waits for the database (PT1M)", span(func(s *settings) *time.Duration { return &s.patience })},
+		{"sutra.datasource.migrate", "migrate the schema at start (false)", yes(func(s *settings) *bool { return &s.migrate })},
+		{"sutra.http.listen", "address to listen on (:8080)", text(func(s *settings) *string { return &s.listen })},
+		{"sutra.http.reply-timeout", "how long a request is held for its reply (PT30S)", span(func(s *settings) *time.Duration { return &s.replica.ReplyTimeout })},
+		{"sutra.engine.lanes", "lanes (2 x cores)", count(1, func(s *settings) *int { return &s.replica.Lanes })},
+		{"sutra.engine.lane-queue-capacity", "requests a lane holds (1024)", count(1, func(s *settings) *int { return &s.replica.LaneCapacity })},
+		{"sutra.engine.lane-batch", "requests a lane takes at once (64)", count(1, func(s *settings) *int { return &s.replica.LaneBatch })},
+		{"sutra.lease.ttl", "how long a role is leased (PT30S)", span(func(s *settings) *time.Duration { return &s.replica.LeaseTTL })},
+		{"sutra.lease.poll", "how often leases are renewed (PT10S)", span(func(s *settings) *time.Duration { return &s.replica.LeasePoll })},
+		{"sutra.instance.claim-timeout", "age of an abandoned claim (PT5M)", span(func(s *settings) *time.Duration { return &s.replica.ClaimTimeout })},
+		{"sutra.instance.sweep-interval", "how often abandoned claims are freed (PT1M)", span(func(s *settings) *time.Duration { return &s.replica.SweepInterval })},
+		{"sutra.instance.retention", "how long ended instances are kept (P7D)", span(func(s *settings) *time.Duration { return &s.replica.InstanceRetention })},
+		{"sutra.instance.retention-sweep-interval", "how often ended instances are purged (PT1H)", span(func(s *settings) *time.Duration { return &s.replica.RetentionInterval })},
+		{"sutra.inbox.retention", "how long done messages are known (P7D)", span(func(s *settings) *time.Duration { return &s.replica.InboxRetention })},
+		{"sutra.inbox.recovery-after", "age at which a message of a dead worker is driven by another (PT1M)", span(func(s *settings) *time.Duration { return &s.replica.InboxRecovery })},
+		{"sutra.outbox.tick-interval", "how often the outbox is polled (PT1S)", span(func(s *settings) *time.Duration { return &s.replica.OutboxTick })},
+		{"sutra.outbox.batch", "emissions taken at once (256)", count(1, func(s *settings) *int { return &s.replica.OutboxBatch })},
+		{"sutra.outbox.claim-timeout", "age of an abandoned send (PT1M)", span(func(s *settings) *time.Duration { return &s.replica.OutboxClaimTimeout })},
+		{"sutra.outbox.send-timeout", "how long one send may take (a quarter of the claim timeout, at most PT10S)", span(func(s *settings) *time.Duration { return &s.replica.SendTimeout })},
+		{"sutra.outbox.retry.base-delay", "first pause between sends (PT1S)", span(func(s *settings) *time.Duration { return &s.replica.OutboxBase })},
+		{"sutra.outbox.retry.max-delay", "longest pause between sends (PT5M)", span(func(s *settings) *time.Duration { return &s.replica.OutboxMax })},
+		{"sutra.outbox.retry.max-attempts", "sends before an emission is poisoned (0: without end)", count(0, func(s *settings) *int { return &s.replica.OutboxMaxAttempts })},
+		{"sutra.timer.tick-interval", "how often timers are looked for (PT0.5S)", span(func(s *settings) *time.Duration { return &s.replica.TimerTick })},
+		{"sutra.timer.batch", "timers fired at once (512)", count(1, func(s *settings) *int { return &s.replica.TimerBatch })},
+		{"sutra.external-task.default-lock-duration", "lock of a fetch that says none (PT30S)", span(func(s *settings) *time.Duration { return &s.replica.Tasks.DefaultLock })},
+		{"sutra.external-task.max-lock-duration", "longest lock (PT1H)", span(func(s *settings) *time.Duration { return &s.replica.Tasks.MaxLock })},
+		{"sutra.external-task.max-async-response-timeout", "longest long poll (PT30S)", span(func(s *settings) *time.Duration { return &s.replica.Tasks.MaxWait })},
+		{"sutra.external-task.max-tasks", "tasks of one fetch (100)", count(1, func(s *settings) *int { return &s.replica.Tasks.MaxTasks })},
+		{"sutra.external-task.retry-timeout", "pause after a failure that says none (PT10S)", span(func(s *settings) *time.Duration { return &s.replica.Tasks.RetryAfter })},
+		{"sutra.deployments.poll-interval", "how often the served set is looked at (PT2S)", span(func(s *settings) *time.Duration { return &s.replica.DeploymentsPoll })},
+		{"sutra.codec.max-payload-bytes", "bytes of a message (10485760)", bytesOf(func(s *settings) *int64 { return &s.replica.MaxPayload })},
+		{"sutra.step.max-activations", "nodes entered in one step (10000)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.Activations })},
+		{"sutra.step.max-snapshot-bytes", "bytes of a snapshot (1048576)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.SnapshotBytes })},
+		{"sutra.step.max-tokens", "tokens of an instance (10000)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.Tokens })},
+		{"sutra.admin.auth.keys", "API keys: role:key[@tenant+tenant], by commas; unset: the API is closed", setKeys},
+		{"sutra.shutdown.grace", "how long stopping may take (PT25S)", span(func(s *settings) *time.Duration { return &s.grace })},
+		{"sutra.log.level", "debug, info, warn, error (info)", func(s *settings, v string) error { return s.logLevel.UnmarshalText([]byte(v)) }},
+	}
+}
+
+func text(at func(*settings) *string) func(*settings, string) error {
+	return func(s *settings, v string) error { *at(s) = v; return nil }
+}
+
+func yes(at func(*settings) *bool) func(*settings, string) error {
+	return func(s *settings, v string) error {
+		b, err := strconv.ParseBool(v)
+		if err != nil {
+			return errors.New("use true or false")
+		}
+		*at(s) = b
+		return nil
+	}
+}
+
+func count(least int, at func(*settings) *int) func(*settings, string) error {
+	return func(s *settings, v string) error {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < least {
+			return fmt.Errorf("use a whole number from %d", least)
+		}
+		*at(s) = n
+		return nil
+	}
+}
+
+func bytesOf(at func(*settings) *int64) func(*settings, string) error {
+	return func(s *settings, v string) error {
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || n < 1 {
+			return errors.New("use a number of bytes")
+		}
+		*at(s) = n
+		return nil
+	}
+}
+
+func span(at func(*settings) *time.Duration) func(*settings, string) error {
+	return func(s *settings, v string) error {
+		d, err := duration(v)
+		if err != nil {
+			return err
+		}
+		*at(s) = d
+		return nil
+	}
+}
+
+// duration reads an ISO-8601 duration, or Go's.
+func duration(text string) (time.Duration, error) {
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return d, nil
+	}
+	v, err := feel.ParseDuration(text)
+	d, ok := v.(feel.DaysTime)
+	if err != nil || !ok || d.Seconds < 0 || d.Seconds > 1<<33 {
+		return 0, errors.New("use an ISO-8601 duration of days and less, as PT30S or P7D")
+	}
+	return time.Duration(d.Seconds)*time.Second + time.Duration(d.Nanos), nil
+}
+
+func setKeys(s *settings, v string) error {
+	s.keys = nil
+	for _, part := range strings.Split(v, ",") {
+		role, secret, ok := strings.Cut(strings.TrimSpace(part), ":")
+		r := httpapi.Role(role)
+		if !ok || secret == "" || r != httpapi.Admin && r != httpapi.Operate && r != httpapi.Worker {
+			return errors.New("use role:key, with role admin, operate or worker")
+		}
+		key := httpapi.Key{Role: r, Secret: secret}
+		if at := strings.LastIndex(secret, "@"); at >= 0 {
+			key.Secret, key.Tenants = secret[:at], strings.Split(secret[at+1:], "+")
+		}
+		s.keys = append(s.keys, key)
+	}
+	return nil
+}
+
+// bind gives a command a flag for each property, and --config. The returned function reads them all.
+func bind(cmd *cobra.Command) func() (settings, error) {
+	file := cmd.Flags().String("config", "", "configuration file (sutra.yaml, when it is there)")
+	values := map[string]*string{}
+	for _, p := range properties() {
+		values[p.key] = cmd.Flags().String(flagOf(p.key), "", p.help)
+	}
+	return func() (settings, error) {
+		given, err := readFile(*file)
+		if err != nil {
+			return settings{}, err
+		}
+		s := defaults()
+		for _, p := range properties() {
+			value, set := given[p.key]
+			if v, ok := os.LookupEnv(envOf(p.key)); ok {
+				value, set = v, true
+			}
+			if cmd.Flags().Changed(flagOf(p.key)) {
+				value, set = *values[p.key], true
+			}
+			delete(given, p.key)
+			if !set {
+				continue
+			}
+			if err := p.set(&s, value); err != nil {
+				if p.key == "sutra.admin.auth.keys" {
+					value = "…" // secrets stay out of messages
+				}
+				return s, fault.PropertyInvalid.With("%s is %q: %w", p.key, value, err)
+			}
+		}
+		for key := range given {
+			return s, fault.PropertyInvalid.With("%s is no property; sutra serve --help lists them", key)
+		}
+		s.replica.Complete()
+		return s, s.check()
+	}
+}
+
+func (s settings) check() error {
+	if !lease.Valid(s.replica.LeaseTTL, s.replica.LeasePoll) {
+		return fault.PropertyInvalid.With("sutra.lease.poll is %v and sutra.lease.ttl is %v: the poll has to be less than half the ttl", s.replica.LeasePoll, s.replica.LeaseTTL)
+	}
+	if s.replica.SendTimeout >= s.replica.OutboxClaimTimeout/2 {
+		return fault.PropertyInvalid.With("sutra.outbox.send-timeout is %v: it has to be less than half of sutra.outbox.claim-timeout (%v)",
+			s.replica.SendTimeout, s.replica.OutboxClaimTimeout)
+	}
+	return nil
+}
+
+func flagOf(key string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(key, "sutra."), ".", "-")
+}
+
+func envOf(key string) string {
+	return strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
+}
+
+// readFile reads a configuration file into dotted keys. The default file may be missing, a named one may not.
+func readFile(name string) (map[string]string, error) {
+	path := name
+	if path == "" {
+		path = "sutra.yaml"
+	}
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && name == "":
+		return map[string]string{}, nil
+	case err != nil:
+		return nil, fault.PropertyInvalid.With("--config: %w", err)
+	}
+	var doc map[string]any
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, fault.PropertyInvalid.With("%s does not read: %w", path, err)
+	}
+	out := map[string]string{}
+	flatten("", doc, out)
+	return out, nil
+}
+
+func flatten(prefix string, doc map[string]any, out map[string]string) {
+	for key, v := range doc {
+		if prefix != "" {
+			key = prefix + "." + key
+		}
+		if inner, ok := v.(map[string]any); ok {
+			flatten(key, inner, out)
+			continue
+		}
+		out[key] = fmt.Sprint(v)
+	}
+}

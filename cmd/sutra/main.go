@@ -1,0 +1,94 @@
+// Command sutra runs and operates the Sutra process engine. It holds flags, wiring and exit codes, and no logic.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// The exit codes.
+const (
+	exitOK       = 0
+	exitFailed   = 1 // it did not work; the message says what to do
+	exitUsage    = 2 // wrong arguments or configuration
+	exitRefused  = 3 // the package, or the server, refused what was sent
+	exitNotReady = 4 // the database or the server cannot be reached
+)
+
+// version is set when a release is built.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string) int {
+	root := command()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(os.Stderr, "sutra: "+err.Error())
+	if f, ok := errors.AsType[*fault.Fault](err); ok {
+		for _, more := range f.All {
+			fmt.Fprintln(os.Stderr, "sutra: "+more.Error())
+		}
+	}
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
+	if _, ok := errors.AsType[usage](err); ok {
+		return exitUsage
+	}
+	f, ok := errors.AsType[*fault.Fault](err)
+	switch {
+	case !ok:
+		return exitFailed
+	case f.Code == fault.PropertyInvalid:
+		return exitUsage
+	case f.Code.Disposition() == fault.Reject:
+		return exitRefused
+	case f.Code.Disposition() == fault.Redeliver:
+		return exitNotReady
+	}
+	return exitFailed
+}
+
+// usage is an error in the arguments.
+type usage struct{ error }
+
+func command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "sutra",
+		Short:         "A BPMN 2.0 process engine: identical, stateless replicas over one SQL database",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version,
+		Long: `A BPMN 2.0 process engine: identical, stateless replicas over one SQL database.
+
+Exit codes: 0 done, 1 failed, 2 wrong arguments or configuration, 3 refused, 4 the database or the server cannot be reached.`,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage{err} })
+	root.AddCommand(dev(), serve(), initialize(), lintCommand(), pack(), deployCommand(), undeploy(), deployments(), instances(), migrate(), versionCommand())
+	return root
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "sutra", version) },
+	}
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sutra-engine/sutra/client"
+	"github.com/sutra-engine/sutra/client/wire"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// remote gives a command the flags that say which server, and how to print.
+type remote struct{ url, key *string }
+
+func reach(cmd *cobra.Command) (remote, *bool) {
+	server, ok := os.LookupEnv("SUTRA_URL")
+	if !ok {
+		server = "http://127.0.0.1:8080"
+	}
+	r := remote{
+		url: cmd.Flags().String("server", server, "address of a replica (SUTRA_URL)"),
+		key: cmd.Flags().String("key", os.Getenv("SUTRA_KEY"), "API key (SUTRA_KEY)"),
+	}
+	return r, cmd.Flags().Bool("json", false, "print JSON")
+}
+
+func (r remote) client() *client.Client { return client.New(*r.url, *r.key) }
+
+// told turns a server's refusal into a coded fault, for the exit code; what is no refusal is a server that cannot be reached.
+func told(err error) error {
+	if err == nil {
+		return nil
+	}
+	if p, ok := errors.AsType[*client.Problem](err); ok {
+		f := &fault.Fault{Code: fault.Code(p.Code), Detail: p.Detail, Cause: err}
+		for _, v := range p.Violations {
+			if v.Detail != p.Detail {
+				f.All = append(f.All, fault.Fault{Code: fault.Code(v.Code), Detail: v.Detail})
+			}
+		}
+		return f
+	}
+	return fault.StoreUnavailable.With("the server does not answer: %w", err)
+}
+
+func deployCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "deploy FILE|DIR", Short: "Deploy an archive, or a package directory, to a fleet", Args: cobra.ExactArgs(1),
+	}
+	r, asJSON := reach(cmd)
+	var o client.DeployOptions
+	wait := cmd.Flags().String("wait", "", "fleet: answer when every replica serves it")
+	cmd.Flags().BoolVar(&o.Async, "async", false, "do not wait: print the operation")
+	cmd.Flags().StringVar(&o.Supersedes, "supersedes", "", "slot that is drained in the same transaction")
+	cmd.Flags().StringVar(&o.Callback, "callback", "", "URL that hears of the outcome")
+	cmd.Flags().StringVar(&o.Notify, "notify", "", "destination that hears of the outcome")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *wait != "" && *wait != "fleet" {
+			return usage{fmt.Errorf("--wait is %q; the one thing to wait for is fleet", *wait)}
+		}
+		o.Fleet = *wait == "fleet"
+		archive, size, err := archiveOf(args[0], cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		defer archive.Close() //nolint:errcheck // it was read
+		body := &progress{Reader: archive, size: size, out: cmd.ErrOrStderr(), quiet: *asJSON}
+		if o.Async {
+			op, err := r.client().Submit(cmd.Context(), body, o)
+			if err != nil {
+				return told(err)
+			}
+			return show(cmd.OutOrStdout(), *asJSON, op, fmt.Sprintf("accepted as operation %s\n", op.ID))
+		}
+		d, err := r.client().Deploy(cmd.Context(), body, o)
+		if err != nil {
+			return told(err)
+		}
+		return show(cmd.OutOrStdout(), *asJSON, d, deployed(d))
+	}
+	return cmd
+}
+
+func deployed(d wire.Deployment) string {
+	text := fmt.Sprintf("%s is %s as revision %d (deployment %s)\n", d.Slot, d.Phase, d.Revision, d.DeploymentID)
+	if d.Unchanged {
+		text = "unchanged: " + text
+	}
+	for _, behind := range d.Behind {
+		text += "not there yet: " + behind + "\n"
+	}
+	return text
+}
+
+// archiveOf opens an archive, or seals a directory.
+func archiveOf(path string, findings io.Writer) (io.ReadCloser, int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, usage{err}
+	}
+	if !info.IsDir() {
+		f, err := os.Open(path)
+		return f, info.Size(), err
+	}
+	a, err := seal(path, findings)
+	if err != nil {
+		return nil, 0, err
+	}
+	return io.NopCloser(bytes.NewReader(a.Bytes)), int64(len(a.Bytes)), nil
+}
+
+// progress says how much of an upload is sent, once in a while.
+type progress struct {
+	io.Reader
+	out   io.Writer
+	size  int64
+	sent  int64
+	said  int64
+	quiet bool
+}
+
+func (p *progress) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	if p.sent += int64(n); !p.quiet && p.sent-p.said >= 1<<20 {
+		p.said = p.sent
+		_, _ = fmt.Fprintf(p.out, "sent %d of %d bytes\n", p.sent, p.size)
+	}
+	return n, err
+}
+
+func undeploy() *cobra.Command {
+	cmd := &cobra.Command{Use: "undeploy SLOT|ID", Short: "Drain a revision: no new instances, running ones finish", Args: cobra.ExactArgs(1)}
+	r, asJSON := reach(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		d, err := r.client().Undeploy(cmd.Context(), args[0])
+		if err != nil {
+			return told(err)
+		}
+		return show(cmd.OutOrStdout(), *asJSON, d, fmt.Sprintf("%s revision %d is %s\n", d.Slot, d.Revision, d.Phase))
+	}
+	return cmd
+}
+
+func deployments() *cobra.Command {
+	cmd := &cobra.Command{Use: "deployments", Short: "List revisions, and what holds back those that drain", Args: cobra.NoArgs}
+	r, asJSON := reach(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		all, err := r.client().Deployments(cmd.Context())
+		if err != nil {
+			return told(err)
+		}
+		return table(cmd.OutOrStdout(), *asJSON, all, "SLOT\tREVISION\tPHASE\tDEPLOYMENT\tINSTANCES\tOUTBOX\tTASKS\tREPLICAS", func(d wire.Deployment) string {
+			b := wire.Blockers{}
+			if d.Blockers != nil {
+				b = *d.Blockers
+			}
+			return fmt.Sprintf("%s\t%d\t%s\t%.12s\t%d\t%d\t%d\t%d",
+				d.Slot, d.Revision, d.Phase, d.DeploymentID, b.LiveInstances, b.PendingOutbox, b.ParkedTasks, len(d.ServedBy))
+		})
+	}
+	return cmd
+}
+
+func instances() *cobra.Command {
+	cmd := &cobra.Command{Use: "instances", Short: "List instances, newest first", Args: cobra.NoArgs}
+	r, asJSON := reach(cmd)
+	filters := map[string]*string{}
+	for name, help := range map[string]string{
+		"status": "suspended, failed, completed, cancelled, errored", "process": "process id", "deployment": "deployment id", "tenant": "tenant", "after": "cursor",
+		"limit": "at most this many (50)",
+	} {
+		filters[name] = cmd.Flags().String(name, "", help)
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		q := url.Values{}
+		for name, value := range filters {
+			if *value != "" {
+				q.Set(name, *value)
+			}
+		}
+		page, err := r.client().Instances(cmd.Context(), q)
+		if err != nil {
+			return told(err)
+		}
+		if *asJSON {
+			return show(cmd.OutOrStdout(), true, page, "")
+		}
+		return table(cmd.OutOrStdout(), false, page.Items, "INSTANCE\tPROCESS\tSTATUS\tCREATED\tUPDATED", func(i wire.Instance) string {
+			return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", i.ID, i.Process, i.Status, i.Created.Format(time.RFC3339), i.Updated.Format(time.RFC3339))
+		})
+	}
+	one := func(use, short string, do func(context.Context, *client.Client, string) (wire.Instance, error)) {
+		sub := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1)}
+		r, _ := reach(sub)
+		sub.RunE = func(cmd *cobra.Command, args []string) error {
+			i, err := do(cmd.Context(), r.client(), args[0])
+			if err != nil {
+				return told(err)
+			}
+			return show(cmd.OutOrStdout(), true, i, "")
+		}
+		cmd.AddCommand(sub)
+	}
+	one("show ID", "Say what an instance waits for, who holds it, what comes next", func(ctx context.Context, c *client.Client, id string) (wire.Instance, error) {
+		return c.Instance(ctx, id)
+	})
+	one("cancel ID", "End an instance without compensation", func(ctx context.Context, c *client.Client, id string) (wire.Instance, error) {
+		return c.Cancel(ctx, id)
+	})
+	one("resume ID", "Bring a FAILED instance back, with the event it failed at", func(ctx context.Context, c *client.Client, id string) (wire.Instance, error) {
+		return c.Resume(ctx, id, "replay")
+	})
+	return cmd
+}
+
+func show(w io.Writer, asJSON bool, v any, text string) error {
+	if !asJSON {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func table[T any](w io.Writer, asJSON bool, items []T, head string, line func(T) string) error {
+	if asJSON {
+		return show(w, true, items, "")
+	}
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	if _, err := fmt.Fprintln(t, head); err != nil {
+		return err
+	}
+	for _, item := range items {
+		if _, err := fmt.Fprintln(t, line(item)); err != nil {
+			return err
+		}
+	}
+	return t.Flush()
+}

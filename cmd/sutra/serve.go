@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sutra-engine/sutra/adapters/database"
+	"github.com/sutra-engine/sutra/adapters/httpapi"
+	"github.com/sutra-engine/sutra/adapters/system"
+	"github.com/sutra-engine/sutra/adapters/telemetry"
+	"github.com/sutra-engine/sutra/adapters/webhook"
+	"github.com/sutra-engine/sutra/app/replica"
+	"github.com/sutra-engine/sutra/ports"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+func serve() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run one replica", Args: cobra.NoArgs,
+		Long: "Run one replica. Every flag can be set as SUTRA_… in the environment, or in sutra.yaml.",
+	}
+	read := bind(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := read()
+		if err != nil {
+			return err
+		}
+		log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: s.logLevel}))
+		store, err := open(cmd.Context(), s, log)
+		if err != nil {
+			return err
+		}
+		defer store.Close() //nolint:errcheck // the process ends
+		p, err := assemble(s, store, log)
+		if err != nil {
+			return err
+		}
+		return p.run(cmd.Context())
+	}
+	return cmd
+}
+
+// open opens the store, waiting for a database that is away as long as the settings say.
+func open(ctx context.Context, s settings, log *slog.Logger) (*database.Store, error) {
+	c := database.Config{URL: s.url, MaxConns: s.maxConns, Log: log}
+	deadline := time.NewTimer(s.patience)
+	defer deadline.Stop()
+	for pause := 250 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		var store *database.Store
+		var err error
+		if s.migrate {
+			err = database.Migrate(ctx, c)
+		}
+		if err == nil {
+			store, err = database.Open(ctx, c)
+		}
+		if err == nil {
+			return store, nil
+		}
+		if fault.Of(err).Code.Disposition() != fault.Redeliver {
+			return nil, err
+		}
+		log.WarnContext(ctx, "cannot open the database; trying again", "error", err)
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-deadline.C:
+			return nil, fault.StoreUnavailable.With("the database did not come in %v; check sutra.datasource.url and that it is up: %w", s.patience, err)
+		}
+		t.Stop()
+	}
+}
+
+// process is a replica with its doors.
+type process struct {
+	*replica.Replica
+	server   *httpapi.Server
+	listener net.Listener
+	grace    time.Duration
+}
+
+func (p process) run(ctx context.Context) error { return p.Run(ctx, p.grace, p.server) }
+
+// assemble puts a process together.
+func assemble(s settings, store ports.Store, log *slog.Logger) (process, error) {
+	listener, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		return process{}, fault.PropertyInvalid.With("sutra.http.listen is %q: %w", s.listen, err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "sutra"
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = s.replica.OutboxParallel
+	sender := webhook.New(s.replica.SendTimeout, transport)
+	metrics := telemetry.New()
+	metrics.Backlog(store.Views(), store.Clock())
+	r := replica.New(replica.Deps{
+		Store: store, Config: s.replica, Secrets: system.Secrets{}, IDs: &system.IDs{}, Now: system.Now, Watch: metrics, Log: log,
+		Name: host, Address: listener.Addr().String(),
+		Senders: map[string]ports.Sender{"http": sender, "https": sender},
+	})
+	server := httpapi.New(httpapi.Deps{
+		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
+		Health: r, Metrics: metrics.Handler(), Clock: store.Clock(), Log: log, Keys: s.keys, MaxArchive: s.replica.Archives.Archive, MaxPayload: s.replica.MaxPayload,
+		Duration: duration, Open: s.open,
+	}, listener)
+	return process{r, server, listener, s.grace}, nil
+}
+
+func migrate() *cobra.Command {
+	cmd := &cobra.Command{Use: "migrate", Short: "Look at and change the database's schema"}
+	up := &cobra.Command{Use: "up", Short: "Bring the schema to what this build needs; several may do so at once", Args: cobra.NoArgs}
+	read := bind(up)
+	up.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := read()
+		if err != nil {
+			return err
+		}
+		if err := database.Migrate(cmd.Context(), database.Config{URL: s.url}); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), "the schema is up to date")
+		return err
+	}
+	status := &cobra.Command{Use: "status", Short: "Say whether the schema is what this build needs", Args: cobra.NoArgs}
+	readStatus := bind(status)
+	status.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := readStatus()
+		if err != nil {
+			return err
+		}
+		store, err := database.Open(cmd.Context(), database.Config{URL: s.url})
+		if err != nil {
+			return err
+		}
+		defer store.Close() //nolint:errcheck // the process ends
+		if err := store.Check(cmd.Context()); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), "the schema is up to date")
+		return err
+	}
+	cmd.AddCommand(up, status)
+	return cmd
+}

@@ -1,0 +1,156 @@
+package scenario_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sutra-engine/sutra/conformance/scenario"
+)
+
+// commits are words that a step's commit sends to the database and a claim does not. A proxy that holds them stops a replica after it
+// has claimed and before it can commit, so every claim in these tests was taken by the engine itself, none planted by SQL.
+const commits = "INTO sutra_history"
+
+const held = "SELECT COUNT(*) FROM sutra_instance WHERE claim_owner IS NOT NULL"
+
+func TestKilledOwnersInstancesAreFinishedByTheOther(t *testing.T) {
+	const number, claims = 200, 100
+	f := fleet(t, nil)
+	b := f.Start("b")
+	b.Deploy(orders)
+	park(t, b, number)
+
+	// A lane holds its claims until its commit is through, so a hundred claims at once need more lanes than a machine would have.
+	p := f.Proxy()
+	a := f.Launch("a", scenario.Settings{
+		"sutra.datasource.url": f.Through(p), "sutra.engine.lanes": "256", "sutra.datasource.max-connections": "220",
+	}).AwaitReady()
+	p.Hold(commits)
+	sends := make(chan struct{})
+	go func() {
+		defer close(sends)
+		f.Flood(number, func(i int) { _, _ = a.Send(decide(i)) }) // every answer is lost with a
+	}()
+	ledger := f.Ledger()
+	f.Eventually("a holds a hundred claims", func() error {
+		if n := ledger.Count(held); n < claims {
+			return fmt.Errorf("got %d, want %d", n, claims)
+		}
+		return nil
+	})
+	t.Logf("a held %d claims when it was killed", ledger.Count(held))
+	a.Kill()
+	p.Cut()
+	killed := time.Now()
+	<-sends
+
+	each(number, func(i int) {
+		if answer, err := b.Insist(decide(i)); err != nil || !answer.Good() {
+			t.Errorf("decision %d: got %s, %v; want it taken", i, answer, err)
+		}
+	})
+	wantEnded(t, f, b, number)
+	t.Logf("b had finished all %d instances %v after the kill; the claim timeout is 4 s", number, time.Since(killed).Round(10*time.Millisecond))
+	wantShippedOnce(t, f, number)
+	if n := ledger.Count(held); n != 0 {
+		t.Errorf("got %d claims left, want none", n)
+	}
+}
+
+func TestRefusedClaimLeavesTheRowAsItWas(t *testing.T) {
+	f := fleet(t, scenario.Settings{"sutra.instance.claim-timeout": "PT5M"})
+	b := f.Start("b")
+	b.Deploy(orders)
+	id := park(t, b, 1)[1]
+
+	p := f.Proxy()
+	a := f.Launch("a", scenario.Settings{"sutra.datasource.url": f.Through(p)}).AwaitReady()
+	p.Hold(commits)
+	first := f.Ask(func() (scenario.Answer, error) { return a.Send(decide(1)) })
+	ledger := f.Ledger()
+	f.Eventually("a holds the claim", func() error {
+		if n := ledger.Count(held); n != 1 {
+			return fmt.Errorf("got %d claims, want 1", n)
+		}
+		return nil
+	})
+
+	before := ledger.Rows("sutra_instance")
+	second := decide(1)
+	second.Event = "decision-again"
+	refused, err := b.Send(second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problem := refused.Problem()
+	if refused.Status != 409 || problem.Code != "SUTRA.RUNTIME.RESUME.CLAIM_HELD" || !problem.Retryable || refused.Header.Get("Retry-After") == "" {
+		t.Errorf("while a holds the claim: got %s, Retry-After %q; want 409 CLAIM_HELD, retryable, with Retry-After",
+			refused, refused.Header.Get("Retry-After"))
+	}
+	if !strings.Contains(problem.Instance, id) {
+		t.Errorf("the refusal is about %q, want %s", problem.Instance, id)
+	}
+	if after := ledger.Rows("sutra_instance"); !slices.Equal(before, after) {
+		t.Errorf("the refusal changed the row:\nbefore %s\nafter  %s", before, after)
+	}
+
+	p.Release()
+	if answer := first(); !answer.Good() {
+		t.Errorf("the owner's own message: got %s, want it taken", answer)
+	}
+	wantEnded(t, f, b, 1)
+	wantShippedOnce(t, f, 1)
+}
+
+// A is stopped between its claim and its commit for longer than the claim timeout, and wakes when B has finished the instance.
+func TestSweptOwnersCommitWritesNothingAndSaysSo(t *testing.T) {
+	f := fleet(t, nil)
+	b := f.Start("b")
+	b.Deploy(orders)
+	park(t, b, 1)
+
+	p := f.Proxy()
+	a := f.Launch("a", scenario.Settings{"sutra.datasource.url": f.Through(p)}).AwaitReady()
+	p.Hold(commits)
+	late := decide(1)
+	late.Event = "decision-late"
+	lost := f.Ask(func() (scenario.Answer, error) { return a.Send(late) })
+	ledger := f.Ledger()
+	f.Eventually("a holds the claim", func() error {
+		if n := ledger.Count(held); n != 1 {
+			return fmt.Errorf("got %d claims, want 1", n)
+		}
+		return nil
+	})
+	a.Pause()
+	if answer, err := b.Insist(decide(1)); err != nil || !answer.Good() {
+		t.Fatalf("b, after the claim timeout: got %s, %v; want it taken", answer, err)
+	}
+	wantEnded(t, f, b, 1)
+	wantShippedOnce(t, f, 1)
+
+	tables := []string{"sutra_instance", "sutra_wait", "sutra_history", "sutra_outbox", "sutra_inbox"}
+	before := dump(ledger, tables)
+	a.Continue()
+	p.Release()
+	answer := lost()
+	if answer.Good() || !strings.HasPrefix(answer.Problem().Code, "SUTRA.") {
+		t.Errorf("the swept owner answers %s, want a refusal with a code", answer)
+	}
+	t.Logf("the swept owner answered %s", answer)
+	if after := dump(ledger, tables); !slices.Equal(before, after) {
+		t.Errorf("the late commit wrote something:\nbefore %s\nafter  %s", before, after)
+	}
+	wantShippedOnce(t, f, 1)
+}
+
+func dump(l *scenario.Ledger, tables []string) []string {
+	var all []string
+	for _, table := range tables {
+		all = append(all, l.Rows(table)...)
+	}
+	return all
+}

@@ -1,0 +1,133 @@
+package scenario_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sutra-engine/sutra/conformance/scenario"
+)
+
+// Clients whose replica dies cannot know whether their order was taken. The kill is repeated until some of them had been: those
+// orders were committed, and their answers lost.
+func TestKillBetweenCommitAndReplyStartsOnce(t *testing.T) {
+	const number, rounds = 64, 10
+	f := fleet(t, nil)
+	b := f.Start("b")
+	b.Deploy(orders)
+	committed, total := 0, 0
+	for round := 0; round < rounds && committed == 0; round++ {
+		a := f.Start(fmt.Sprintf("a%d", round))
+		var mu sync.Mutex
+		var lost []int
+		sends := make(chan struct{})
+		go func() {
+			defer close(sends)
+			f.Flood(number, func(i int) {
+				if _, err := a.Send(start(total + i)); err != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					lost = append(lost, total+i)
+				}
+			})
+		}()
+		time.Sleep(time.Duration(20+10*round) * time.Millisecond)
+		a.Kill()
+		<-sends
+		total += number
+		for _, i := range lost {
+			if answer := b.MustSend(start(i)); answer.Duplicate() {
+				committed++
+			}
+		}
+	}
+	if committed == 0 {
+		t.Fatalf("in %d rounds no kill fell between a commit and its reply", rounds)
+	}
+	t.Logf("%d orders had been committed without a reply", committed)
+	each(total, func(i int) {
+		if answer, err := b.Insist(start(i)); err != nil || !answer.Good() {
+			t.Errorf("order %d: got %s, %v; want it known", i, answer, err)
+		}
+	})
+	if got := len(b.Instances("")); got != total {
+		t.Errorf("got %d instances, want %d", got, total)
+	}
+}
+
+// Letters are accepted before they are applied. Their replica is stopped in between, and killed.
+func TestKillBetweenInboxAndInstanceLosesNoMessage(t *testing.T) {
+	const number = 50
+	f := fleet(t, nil)
+	b := f.Start("b")
+	b.Deploy(orders)
+	park(t, b, number)
+
+	p := f.Proxy()
+	a := f.Launch("a", scenario.Settings{"sutra.datasource.url": f.Through(p), "sutra.datasource.max-connections": "100"}).AwaitReady()
+	b.Pause() // so that a takes the letters up itself
+	p.Hold(commits)
+	for i := 1; i <= number; i++ {
+		if answer := a.MustSend(letter(i)); answer.Status != http.StatusAccepted {
+			t.Errorf("letter %d: got %s, want 202", i, answer)
+		}
+	}
+	a.Kill()
+	p.Cut()
+	killed := time.Now()
+	b.Continue()
+	wantEnded(t, f, b, number)
+	t.Logf("b had applied all %d letters %v after the kill; recovery after 2 s, claim timeout 4 s", number, time.Since(killed).Round(10*time.Millisecond))
+	wantShippedOnce(t, f, number)
+}
+
+// A kill in the middle of a send is the one place where an emission arrives twice: under the same key.
+func TestKillInMidSendDeliversAgainUnderTheSameKey(t *testing.T) {
+	const number = 20
+	f := fleet(t, nil)
+	a := f.Start("a")
+	a.Deploy(orders)
+	park(t, a, number)
+	f.Receiver.Answer(0, 2*time.Second)
+	for i := 1; i <= number; i++ {
+		a.MustSend(decide(i))
+	}
+	f.Eventually("some sends are under way", func() error {
+		if len(f.Receiver.Deliveries()) == 0 {
+			return fmt.Errorf("none arrived")
+		}
+		return nil
+	})
+	a.Kill()
+	killed := time.Now()
+	f.Receiver.Answer(0, 0)
+	b := f.Start("b")
+	wantEnded(t, f, b, number)
+	ledger := f.Ledger()
+	f.Eventually("the outbox is empty", func() error {
+		if n := ledger.Count("SELECT COUNT(*) FROM sutra_outbox"); n != 0 {
+			return fmt.Errorf("%d rows are left", n)
+		}
+		return nil
+	})
+	t.Logf("the outbox was empty %v after the kill; the claim timeout is 4 s", time.Since(killed).Round(10*time.Millisecond))
+	twice := 0
+	for key, times := range f.Receiver.Deliveries() {
+		if times > 2 {
+			t.Errorf("emission %s arrived %d times, want at most twice", key, times)
+		}
+		if times == 2 {
+			twice++
+		}
+	}
+	if got := len(f.Receiver.Deliveries()); got != number {
+		t.Errorf("got %d emissions, want %d", got, number)
+	}
+	t.Logf("%d emissions were under way at the kill and arrived twice", twice)
+}
+
+func letter(n int) scenario.Message {
+	return scenario.Message{Channel: "letter", Event: fmt.Sprintf("letter-%d", n), Body: order{n}}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package scenario_test
+
+var buildFlags []string

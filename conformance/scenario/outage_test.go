@@ -1,0 +1,124 @@
+package scenario_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sutra-engine/sutra/conformance/scenario"
+)
+
+func TestDatabaseAwayAtStartIsSaidAndRetriedThenEndsTheProcess(t *testing.T) {
+	f := fleet(t, nil)
+	u, err := url.Parse(f.Database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = "127.0.0.1:1" // nobody listens there
+	r := f.Launch("a", scenario.Settings{"sutra.datasource.url": u.String(), "sutra.datasource.connect-timeout": "PT3S"})
+	if code := r.AwaitExit(20 * time.Second); code <= 0 {
+		t.Errorf("got exit code %d, want one above 0", code)
+	}
+	log := r.Log()
+	if n := strings.Count(log, "trying again"); n < 2 {
+		t.Errorf("got %d retries in the log, want at least 2:\n%s", n, log)
+	}
+	if !strings.Contains(log, "SUTRA.STORE.ACCESS.UNAVAILABLE") {
+		t.Errorf("the log does not say what is wrong:\n%s", log)
+	}
+	if password, _ := u.User.Password(); strings.Contains(log, password) {
+		t.Errorf("the log tells the password:\n%s", log)
+	}
+}
+
+func TestDatabaseAwayWhileRunningLosesNothing(t *testing.T) {
+	const parked, during = 20, 40
+	s := alone(t)
+	f := s.Fleet(t, nil)
+	a := f.Start("a")
+	a.Deploy(orders)
+	park(t, a, parked)
+
+	if err := s.Server.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	f.Eventually("ready says that the database is away", func() error { return a.Health("ready", http.StatusServiceUnavailable) })
+	if err := a.Health("live", http.StatusOK); err != nil {
+		t.Errorf("while the database is away: %v", err)
+	}
+	refused, err := a.Send(start(parked + 1))
+	if err != nil || refused.Status != http.StatusServiceUnavailable || !refused.Problem().Retryable {
+		t.Errorf("a message while the database is away: got %s, %v; want 503, retryable", refused, err)
+	}
+
+	// These clients begin while it is away, and insist.
+	var wg sync.WaitGroup
+	for i := 1; i <= parked+during; i++ {
+		wg.Go(func() {
+			if i > parked {
+				if answer, err := a.Insist(start(i)); err != nil || !answer.Good() {
+					t.Errorf("order %d: got %s, %v; want it started", i, answer, err)
+				}
+			}
+			if answer, err := a.Insist(decide(i)); err != nil || !answer.Good() {
+				t.Errorf("decision %d: got %s, %v; want it taken", i, answer, err)
+			}
+		})
+	}
+	if err := s.Server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	back := time.Now()
+	a.AwaitReady()
+	t.Logf("ready %v after the database was back", time.Since(back).Round(10*time.Millisecond))
+	wg.Wait()
+	wantEnded(t, f, a, parked+during)
+	wantShippedOnce(t, f, parked+during)
+}
+
+// The database dies under load, where commits are under way: what they did is uncertain, and still nothing is lost or doubled.
+func TestDatabaseKilledUnderLoadLosesAndDoublesNothing(t *testing.T) {
+	const number, kills = 300, 3
+	s := alone(t)
+	f := s.Fleet(t, nil)
+	a, b := f.Start("a"), f.Start("b")
+	a.Deploy(orders)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		each(number, func(i int) {
+			one, other := a, b
+			if i%2 == 0 {
+				one, other = b, a
+			}
+			if answer, err := one.Insist(start(i)); err != nil || !answer.Good() {
+				t.Errorf("order %d: got %s, %v; want it started", i, answer, err)
+			}
+			if answer, err := other.Insist(decide(i)); err != nil || !answer.Good() {
+				t.Errorf("decision %d: got %s, %v; want it taken", i, answer, err)
+			}
+		})
+	}()
+	for range kills {
+		time.Sleep(500 * time.Millisecond)
+		if err := s.Server.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Server.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-done
+	a.AwaitReady()
+	wantEnded(t, f, a, number)
+	f.Eventually("every emission arrives", func() error {
+		if got := len(f.Receiver.Deliveries()); got != number {
+			return fmt.Errorf("got %d, want %d", got, number)
+		}
+		return nil
+	})
+}

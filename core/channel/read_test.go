@@ -1,0 +1,91 @@
+package channel_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sutra-engine/sutra/core/channel"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+func TestDefaultsFollowTheTransport(t *testing.T) {
+	got, findings := channel.Read([]byte(`
+channels:
+  - {name: in, transport: http, auth: {scheme: none}}
+  - {name: broker, transport: rabbitmq, bind: "main/orders"}
+  - {name: stream, transport: kafka, bind: "main/orders/group", ttl: PT2H}
+  - {name: out, transport: http, url: "env:TARGET"}
+  - {name: work, transport: pull}
+`))
+	if len(findings) > 0 {
+		t.Fatal(findings)
+	}
+	type facts struct {
+		bind    string
+		ack     channel.AckMode
+		ordered bool
+		ttl     time.Duration
+	}
+	for i, want := range []facts{
+		{"POST /channels/in", channel.OnComplete, false, 24 * time.Hour},
+		{"main/orders", channel.OnPersist, false, 24 * time.Hour},
+		{"main/orders/group", channel.OnPersist, true, 2 * time.Hour},
+		{"", channel.OnComplete, false, 24 * time.Hour},
+		{"", channel.OnPersist, false, 24 * time.Hour},
+	} {
+		if c := got[i]; (facts{c.Bind, c.AckMode, c.Ordered, c.TTL}) != want {
+			t.Errorf("%s: got %+v, want %+v", c.Name, facts{c.Bind, c.AckMode, c.Ordered, c.TTL}, want)
+		}
+	}
+}
+
+func TestEveryRefusalNamesItsLineAndCode(t *testing.T) {
+	for name, tc := range map[string]struct {
+		yaml string
+		code fault.Code
+		text string
+	}{
+		"a channel twice": {"- {name: a, transport: pull}\n- {name: a, transport: local}", fault.ChannelTwice, "another name"},
+		"a door twice": {
+			"- {name: a, transport: http, bind: POST /x, auth: {scheme: none}}\n- {name: b, transport: http, bind: POST /x, auth: {scheme: none}}",
+			fault.ChannelTwice, "same door",
+		},
+		"a literal secret":    {"- {name: a, transport: http, auth: {scheme: apikey, key: hunter2}}", fault.SecretLiteral, "env:NAME"},
+		"a door without lock": {"- {name: a, transport: http}", fault.ChannelInvalid, "said out loud"},
+		"unknown transport":   {"- {name: a, transport: pigeon}", fault.ChannelInvalid, "transport"},
+		"unknown codec":       {"- {name: a, transport: pull, codec: yaml}", fault.ChannelInvalid, "codec"},
+		"unknown ack-mode":    {"- {name: a, transport: pull, ack-mode: never}", fault.ChannelInvalid, "ack-mode"},
+		"unknown key":         {"- {name: a, transport: pull, colour: red}", fault.ChannelInvalid, "colour"},
+		"bad name":            {"- {name: 'a b', transport: pull}", fault.ChannelInvalid, "letters"},
+		"bad bind":            {"- {name: a, transport: http, bind: 'POST x', auth: {scheme: none}}", fault.ChannelInvalid, "plain path"},
+		"the engine's path":   {"- {name: a, transport: http, bind: POST /admin/x, auth: {scheme: none}}", fault.ChannelInvalid, "belongs to the engine"},
+		"bad ttl":             {"- {name: a, transport: pull, ttl: soon}", fault.ChannelInvalid, "ISO-8601"},
+		"months as ttl":       {"- {name: a, transport: pull, ttl: P1M}", fault.ChannelInvalid, "days"},
+		"bad event-id":        {"- {name: a, transport: pull, event-id: uuid}", fault.ChannelInvalid, "event-id"},
+		"broken event-id":     {"- {name: a, transport: pull, event-id: 'payload:a +'}", fault.ChannelInvalid, "does not parse"},
+		"leads nowhere":       {"- {name: a, transport: nats}", fault.ChannelInvalid, "neither"},
+		"negative limit":      {"- {name: a, transport: pull, max-concurrent-instances: -1}", fault.ChannelInvalid, "0 (no limit)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, findings := channel.Read([]byte("channels:\n" + tc.yaml))
+			for _, f := range findings {
+				if f.Code == tc.code && strings.Contains(f.String(), tc.text) && f.Line >= 2 && f.File == channel.File {
+					return
+				}
+			}
+			t.Fatalf("got %v, want %s with %q and a line", findings, tc.code, tc.text)
+		})
+	}
+}
+
+func TestWhatIsNoYAMLIsRefused(t *testing.T) {
+	for _, text := range []string{"channels: [", "doors: []", "channels: {a: 1}"} {
+		if _, findings := channel.Read([]byte(text)); len(findings) == 0 {
+			t.Errorf("%q was taken", text)
+		}
+	}
+	if channels, findings := channel.Read(nil); len(channels)+len(findings) != 0 {
+		t.Errorf("an empty file is no channels: got %v %v", channels, findings)
+	}
+}

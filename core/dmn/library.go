@@ -1,0 +1,36 @@
+package dmn
+
+import (
+	"github.com/sutra-engine/sutra/core/feel"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// Library is all models of a package, in the order of their files. A decision is found by id, else by name; of several, the first.
+type Library []*Model
+
+// Knows reports whether a decision or decision service can be asked for.
+func (l Library) Knows(decision string) bool { return l.holder(decision) != nil }
+
+// Decide evaluates a decision or decision service of any of the models, as Model.Evaluate does.
+func (l Library) Decide(decision string, env feel.Env) (feel.Value, error) {
+	m := l.holder(decision)
+	if m == nil {
+		return nil, fault.ModelDecisionUnknown.With("the package holds no decision %q", decision)
+	}
+	return m.Evaluate(decision, env)
+}
+
+// holder answers the model that has a decision of that id, else of that name, else nil.
+func (l Library) holder(decision string) *Model {
+	var named *Model
+	for _, m := range l {
+		switch n := m.find(decision, kindDecision, kindService); {
+		case n == nil:
+		case n.id == decision:
+			return m
+		case named == nil:
+			named = m
+		}
+	}
+	return named
+}

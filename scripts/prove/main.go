@@ -1,0 +1,174 @@
+// Command prove runs every test of the module, on every database that this machine can provide, and ends with a table of what was
+// proven, what was not, and how to provide what is missing. It exits 1 when a test failed, or when a required dialect is missing.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/sutra-engine/sutra/conformance/provision"
+)
+
+func main() {
+	require := flag.String("require", "", "`dialects` that must be proven, separated by blanks or commas")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	required := strings.FieldsFunc(*require, func(r rune) bool { return r == ' ' || r == ',' })
+	verdicts, err := prove(ctx, os.Stdout, required)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "prove:", err)
+		os.Exit(1)
+	}
+	if report(os.Stdout, verdicts) > 0 {
+		os.Exit(1)
+	}
+}
+
+// proof is one command that proves something when it exits 0.
+type proof struct {
+	what string
+	args []string
+}
+
+type outcome int
+
+const (
+	proven outcome = iota
+	missing
+	failed
+)
+
+func (o outcome) String() string {
+	return [...]string{"proven", "not proven here", "FAILED"}[o]
+}
+
+// verdict is one line of the table.
+type verdict struct {
+	what    string
+	outcome outcome
+	took    time.Duration
+	note    string
+}
+
+func prove(ctx context.Context, out io.Writer, required []string) ([]verdict, error) {
+	for _, name := range required {
+		if !slices.Contains(provision.Dialects(), name) {
+			return nil, fmt.Errorf("REQUIRE names %q; there are %s", name, strings.Join(provision.Dialects(), ", "))
+		}
+	}
+	units, err := unitPackages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var verdicts []verdict
+	for _, p := range []proof{
+		{"vet", []string{"go", "vet", "./..."}},
+		{"import rules", []string{"go", "test", "-run=^TestArchitecture|^TestCore", "./conformance"}},
+		{"unit tests", append([]string{"go", "test", "-race"}, units...)},
+		{"test servers", []string{"go", "test", "-race", "./conformance/provision", "./conformance/process"}},
+	} {
+		verdicts = append(verdicts, run(ctx, out, p))
+	}
+	for _, dialect := range provision.Dialects() {
+		verdicts = append(verdicts, onDialect(ctx, out, dialect, slices.Contains(required, dialect))...)
+	}
+	return append(verdicts, grammar(ctx, out)), nil
+}
+
+// unitPackages are all but those that need a database.
+func unitPackages(ctx context.Context) ([]string, error) {
+	raw, err := exec.CommandContext(ctx, "go", "list", "./...").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	return slices.DeleteFunc(strings.Fields(string(raw)), func(path string) bool {
+		return strings.Contains(path+"/", "/conformance/") || strings.HasSuffix(path, "/bench")
+	}), nil
+}
+
+// onDialect runs the suite, then whole replicas.
+func onDialect(ctx context.Context, out io.Writer, dialect string, required bool) []verdict {
+	if why := unprovable(ctx, dialect); why != "" {
+		v := verdict{what: dialect, outcome: missing, note: why}
+		if required {
+			v.outcome = failed
+		}
+		return []verdict{v}
+	}
+	return []verdict{
+		run(ctx, out, proof{dialect + ": conformance", []string{"go", "test", "-race", "-timeout=30m", "./conformance", "-dialect=" + dialect}}),
+		run(ctx, out, proof{dialect + ": scenarios", []string{"go", "test", "-timeout=30m", "./conformance/scenario", "-dialect=" + dialect}}),
+	}
+}
+
+// unprovable says why a dialect cannot be proven here, and how it can.
+func unprovable(ctx context.Context, dialect string) string {
+	if _, err := os.Stat("dialects/" + dialect); err != nil {
+		return "there is no such dialect yet"
+	}
+	_, err := provision.Find(ctx, dialect, "")
+	if u, ok := errors.AsType[*provision.Unavailable](err); ok {
+		return "provide it: " + u.Provide
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// grammar parses the T-SQL, which most machines have no server for.
+func grammar(ctx context.Context, out io.Writer) verdict {
+	const what = "T-SQL grammar"
+	if _, err := os.Stat("dialects/sqlserver"); err != nil {
+		return verdict{what: what, outcome: missing, note: "there is no such dialect yet"}
+	}
+	if _, err := os.Stat(".cache/sqlfluff/bin/sqlfluff"); err != nil {
+		return verdict{what: what, outcome: missing, note: "provide it: make grammar (needs Python 3 with venv)"}
+	}
+	return run(ctx, out, proof{what, []string{"go", "run", "./scripts/parsetsql"}})
+}
+
+func run(ctx context.Context, out io.Writer, p proof) verdict {
+	fmt.Fprintf(out, "\n== %s: %s\n", p.what, strings.Join(p.args, " "))
+	cmd := exec.CommandContext(ctx, p.args[0], p.args[1:]...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	begun := time.Now()
+	err := cmd.Run()
+	v := verdict{what: p.what, took: time.Since(begun)}
+	if err != nil {
+		v.outcome, v.note = failed, err.Error()
+	}
+	return v
+}
+
+// report prints the table and answers how much of it failed.
+func report(out io.Writer, verdicts []verdict) int {
+	fmt.Fprintln(out)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	count := 0
+	for _, v := range verdicts {
+		took := ""
+		if v.took > 0 {
+			took = v.took.Round(time.Second / 10).String()
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", v.what, v.outcome, took, v.note)
+		if v.outcome == failed {
+			count++
+		}
+	}
+	_ = table.Flush() // what cannot be printed cannot be reported either
+	return count
+}
