@@ -15,12 +15,12 @@ import (
 type decisions struct{ models []*dmn.Model }
 
 // Decide evaluates a decision of whichever model has it.
-func (d decisions) Decide(decision string, input feel.Context) (feel.Value, error) {
+func (d decisions) Decide(decision string, env feel.Env) (feel.Value, error) {
 	m := d.find(decision)
 	if m == nil {
-		return nil, fault.DecisionUnknown.With("the package has no decision %q", decision)
+		return nil, fault.ModelDecisionUnknown.With("the package has no decision %q", decision)
 	}
-	return m.Evaluate(decision, feel.Env{Scope: input})
+	return m.Evaluate(decision, env)
 }
 
 // find is the model that has a decision, or nil.
@@ -58,7 +58,7 @@ func (c *compiler) checkDecision(p *bpmn.Process, n *bpmn.Node) {
 		return
 	}
 	c.findings = append(c.findings, lint.Finding{
-		Level: lint.Error, Code: fault.DecisionUnknown, File: p.File, Line: n.Line, Element: string(n.Kind), ID: n.ID,
+		Level: lint.Error, Code: fault.ModelDecisionUnknown, File: p.File, Line: n.Line, Element: string(n.Kind), ID: n.ID,
 		Text: fmt.Sprintf("names decision %q, which rules/ does not have; it has: %s", n.Task.Decision.Literal, strings.Join(c.decisions.names(), ", ")),
 	})
 }

@@ -130,4 +130,3 @@ func (r *run) setVariables(ev *Event) bool {
 	r.merge(ev.Payload, "payload", func(name string, v feel.Value) { r.declare(r.root, name, v) })
 	return true
 }
-

@@ -2,6 +2,7 @@ package step_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,7 +49,9 @@ func ordered(inside []string) string {
 	if len(ext) == 0 {
 		return strings.Join(rest, "")
 	}
-	return "<extensionElements>" + strings.Join(ext, "") + "</extensionElements>" + strings.Join(rest, "")
+	slices.SortStableFunc(ext, func(a, b string) int { return strings.Compare(a[:9], b[:9]) })
+	all := strings.ReplaceAll(strings.Join(ext, ""), "</zeebe:ioMapping><zeebe:ioMapping>", "")
+	return "<extensionElements>" + all + "</extensionElements>" + strings.Join(rest, "")
 }
 
 func start(id string, inside ...string) string { return el("startEvent", id, inside...) }

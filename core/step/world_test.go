@@ -457,5 +457,15 @@ func value(t testing.TB, text string) feel.Value {
 	return v
 }
 
-
 func time10(n int) time.Duration { return time.Duration(n) * 10 * time.Minute }
+
+// json shows one entry of a JSON object.
+func json(t testing.TB, object, name string) string {
+	t.Helper()
+	entries, _ := value(t, object).(feel.Context)
+	data, err := feel.ToJSON(entries[name])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
