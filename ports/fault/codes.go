@@ -16,6 +16,7 @@ const (
 	StoreReadOnly    Code = "SUTRA.STORE.ACCESS.READ_ONLY"
 	StoreTooLarge    Code = "SUTRA.STORE.WRITE.TOO_LARGE"
 	StoreRefused     Code = "SUTRA.STORE.WRITE.REFUSED"
+	StoreLocked      Code = "SUTRA.STORE.ACCESS.LOCKED"
 	SchemaVersion    Code = "SUTRA.STORE.SCHEMA.VERSION"
 	SettingRefused   Code = "SUTRA.STORE.SETTING.REFUSED"
 
@@ -116,6 +117,7 @@ var table = append([]Entry{
 	{StoreReadOnly, Redeliver, 503},
 	{StoreTooLarge, Reject, 413},
 	{StoreRefused, Bug, 500},
+	{StoreLocked, Operator, 503},
 	{SchemaVersion, Operator, 503},
 	{SettingRefused, Operator, 503},
 	{PropertyInvalid, Operator, 500},
