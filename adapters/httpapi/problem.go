@@ -52,10 +52,12 @@ func problem(err error) wire.Problem {
 	if f.Instance != "" {
 		p.Instance = "/sutra/instances/" + f.Instance
 	}
-	if f.File != "" || len(f.All) > 0 {
-		for _, v := range append([]fault.Fault{*f}, f.All...) {
-			p.Violations = append(p.Violations, wire.Violation{Code: string(v.Code), Detail: v.Detail, File: v.File, Line: v.Line, Element: v.Element})
-		}
+	all := f.All
+	if f.File != "" {
+		all = append([]fault.Fault{*f}, all...)
+	}
+	for _, v := range all {
+		p.Violations = append(p.Violations, wire.Violation{Code: string(v.Code), Detail: v.Detail, File: v.File, Line: v.Line, Element: v.Element})
 	}
 	return p
 }

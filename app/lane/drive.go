@@ -79,21 +79,21 @@ func (l *lane) advance(ctx context.Context, r *run) bool {
 	switch {
 	case h.Outcome == ports.Held:
 		l.Watch.Count("sutra_claims_refused_total", 1)
-		r.answer(Answer{Outcome: ports.Held, Err: fault.ClaimHeld.With("instance %s is being advanced by another; send it again", r.ref.ID)})
+		r.answer(Answer{Outcome: ports.Held, Err: fault.ClaimHeld.With("instance %s is being advanced by another; send it again", r.ref.ID).About(r.ref.ID.String())})
 		return false
 	case h.Outcome != ports.Done:
-		r.answer(Answer{Outcome: ports.Gone, Err: fault.InstanceGone.With("there is no instance %s", r.ref.ID)})
+		r.answer(Answer{Outcome: ports.Gone, Err: fault.InstanceGone.With("there is no instance %s", r.ref.ID).About(r.ref.ID.String())})
 		return false
 	case h.Status.Ended():
-		r.answer(Answer{Outcome: ports.Gone, Status: h.Status, Err: fault.InstanceEnded.With("instance %s has ended", r.ref.ID)})
+		r.answer(Answer{Outcome: ports.Gone, Status: h.Status, Err: fault.InstanceEnded.With("instance %s has ended", r.ref.ID).About(r.ref.ID.String())})
 		return false
 	case h.Status == ports.Failed:
-		r.answer(Answer{Outcome: ports.Stale, Status: h.Status, Fault: h.Fault, Err: fault.InstanceFailed.With("instance %s is FAILED and waits for an operator", r.ref.ID)})
+		r.answer(Answer{Outcome: ports.Stale, Status: h.Status, Fault: h.Fault, Err: fault.InstanceFailed.With("instance %s is FAILED and waits for an operator", r.ref.ID).About(r.ref.ID.String())})
 		return false
 	}
 	program := l.Programs.Program(ctx, h.Deployment, h.Process)
 	if program == nil {
-		r.answer(Answer{Err: fault.NotReady.With("this replica cannot serve deployment %s of instance %s", h.Deployment, r.ref.ID)})
+		r.answer(Answer{Err: fault.NotReady.With("this replica cannot serve deployment %s of instance %s", h.Deployment, r.ref.ID).About(r.ref.ID.String())})
 		return false
 	}
 	var events []step.Event
@@ -136,7 +136,7 @@ func (l *lane) committed(r *run, a ports.Answer) (again []Request) {
 		l.Watch.Count("sutra_steps_committed_total", 1)
 	case ports.ClaimLost:
 		l.Watch.Count("sutra_claims_lost_total", 1)
-		out.Err = fault.ClaimLost.With("the claim of instance %s went to another before the commit; nothing was written", r.ref.ID)
+		out.Err = fault.ClaimLost.With("the claim of instance %s went to another before the commit; nothing was written", r.ref.ID).About(r.ref.ID.String())
 	case ports.Unsettled:
 	default:
 		if len(r.requests) > 1 {
@@ -157,7 +157,7 @@ func refusal(r *run, a ports.Answer) error {
 	case ports.Stale:
 		return fault.ClaimLost.With("what the step was decided from has changed: %s", a.Detail)
 	case ports.Gone:
-		return fault.NoMatch.With("what the step takes is gone from instance %s", r.ref.ID)
+		return fault.NoMatch.With("what the step takes is gone from instance %s", r.ref.ID).About(r.ref.ID.String())
 	}
 	return nil // Duplicate is no refusal
 }

@@ -114,15 +114,15 @@ func (o Operator) change(ctx context.Context, tenants []string, id ports.Instanc
 func (o Operator) commit(ctx context.Context, h *claim.Held, make func(*step.Program, step.Claimed) step.Result) error {
 	switch {
 	case h.Outcome == ports.Held:
-		return fault.AdminClaimHeld.With("instance %s is being advanced; send it again", h.ID)
+		return fault.AdminClaimHeld.With("instance %s is being advanced; send it again", h.ID).About(h.ID.String())
 	case h.Outcome != ports.Done:
 		return unknown(h.ID)
 	case h.Status.Ended():
-		return fault.InstanceEnded.With("instance %s has ended", h.ID)
+		return fault.InstanceEnded.With("instance %s has ended", h.ID).About(h.ID.String())
 	}
 	program := o.Programs.Program(ctx, h.Deployment, h.Process)
 	if program == nil {
-		return fault.NotReady.With("this replica cannot serve deployment %s of instance %s", h.Deployment, h.ID)
+		return fault.NotReady.With("this replica cannot serve deployment %s of instance %s", h.Deployment, h.ID).About(h.ID.String())
 	}
 	res := make(program, step.Claimed{Claim: h.Claim(), Row: h.Instance, Step: o.IDs.New(), At: o.Clock.Now()})
 	switch {
@@ -141,11 +141,11 @@ func (o Operator) commit(ctx context.Context, h *claim.Held, make func(*step.Pro
 		return nil
 	case ports.ClaimLost:
 		h.Given()
-		return fault.ClaimLost.With("the claim of instance %s went to another; nothing was written", h.ID)
+		return fault.ClaimLost.With("the claim of instance %s went to another; nothing was written", h.ID).About(h.ID.String())
 	case ports.Unsettled:
 		return answer.Err
 	}
-	return fault.ClaimLost.With("instance %s has changed meanwhile (%s); nothing was written", h.ID, answer.Outcome)
+	return fault.ClaimLost.With("instance %s has changed meanwhile (%s); nothing was written", h.ID, answer.Outcome).About(h.ID.String())
 }
 
 func (o Operator) locate(ctx context.Context, tenants []string, id ports.InstanceID) (ports.Ref, error) {

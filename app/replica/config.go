@@ -17,7 +17,8 @@ type Config struct {
 	ClaimTimeout, SweepInterval                    time.Duration
 	InstanceRetention, RetentionInterval           time.Duration
 	InboxRetention, InboxRecovery, ArchiveKeep     time.Duration
-	OutboxTick, OutboxClaimTimeout, SendTimeout    time.Duration
+	OutboxTick, OutboxClaimTimeout                 time.Duration
+	SendTimeout                                    time.Duration // 0: a quarter of the claim timeout, at most 10 s
 	OutboxBatch, OutboxParallel, OutboxMaxAttempts int
 	OutboxBase, OutboxMax                          time.Duration
 	TimerTick                                      time.Duration
@@ -32,6 +33,13 @@ type Config struct {
 	Limits   deploy.Limits
 }
 
+// Complete sets what is left to follow from the rest.
+func (c *Config) Complete() {
+	if c.SendTimeout == 0 {
+		c.SendTimeout = min(10*time.Second, c.OutboxClaimTimeout/4)
+	}
+}
+
 // Default is the configuration of a replica on a machine of so many cores.
 func Default(cores int) Config {
 	return Config{
@@ -40,7 +48,7 @@ func Default(cores int) Config {
 		ClaimTimeout: 5 * time.Minute, SweepInterval: time.Minute,
 		InstanceRetention: 7 * 24 * time.Hour, RetentionInterval: time.Hour,
 		InboxRetention: 7 * 24 * time.Hour, InboxRecovery: time.Minute, ArchiveKeep: 30 * 24 * time.Hour,
-		OutboxTick: time.Second, OutboxClaimTimeout: time.Minute, SendTimeout: 10 * time.Second,
+		OutboxTick: time.Second, OutboxClaimTimeout: time.Minute,
 		OutboxBatch: 256, OutboxParallel: 64,
 		OutboxBase: time.Second, OutboxMax: 5 * time.Minute,
 		TimerTick: 500 * time.Millisecond, TimerBatch: 512,

@@ -72,7 +72,7 @@ func properties() []property {
 		{"sutra.outbox.tick-interval", "how often the outbox is polled (PT1S)", span(func(s *settings) *time.Duration { return &s.replica.OutboxTick })},
 		{"sutra.outbox.batch", "emissions taken at once (256)", count(1, func(s *settings) *int { return &s.replica.OutboxBatch })},
 		{"sutra.outbox.claim-timeout", "age of an abandoned send (PT1M)", span(func(s *settings) *time.Duration { return &s.replica.OutboxClaimTimeout })},
-		{"sutra.outbox.send-timeout", "how long one send may take (PT10S)", span(func(s *settings) *time.Duration { return &s.replica.SendTimeout })},
+		{"sutra.outbox.send-timeout", "how long one send may take (a quarter of the claim timeout, at most PT10S)", span(func(s *settings) *time.Duration { return &s.replica.SendTimeout })},
 		{"sutra.outbox.retry.base-delay", "first pause between sends (PT1S)", span(func(s *settings) *time.Duration { return &s.replica.OutboxBase })},
 		{"sutra.outbox.retry.max-delay", "longest pause between sends (PT5M)", span(func(s *settings) *time.Duration { return &s.replica.OutboxMax })},
 		{"sutra.outbox.retry.max-attempts", "sends before an emission is poisoned (0: without end)", count(0, func(s *settings) *int { return &s.replica.OutboxMaxAttempts })},
@@ -207,6 +207,7 @@ func bind(cmd *cobra.Command) func() (settings, error) {
 		for key := range given {
 			return s, fault.PropertyInvalid.With("%s is no property; sutra serve --help lists them", key)
 		}
+		s.replica.Complete()
 		return s, s.check()
 	}
 }

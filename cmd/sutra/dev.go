@@ -46,7 +46,7 @@ func dev() *cobra.Command {
 			return err
 		}
 		defer store.Close() //nolint:errcheck // the process ends
-		p, err := wire(s, store, log)
+		p, err := assemble(s, store, log)
 		if err != nil {
 			return err
 		}

@@ -83,13 +83,11 @@ const (
 	AdHoc        Kind = "adHocSubProcess"
 	CallActivity Kind = "callActivity"
 
-	Exclusive  Kind = "exclusiveGateway"
-	Parallel   Kind = "parallelGateway"
-	Inclusive  Kind = "inclusiveGateway"
-	Complex    Kind = "complexGateway"
-	EventGate  Kind = "eventBasedGateway"
-	noNode     Kind = ""
-	dataObject Kind = "dataObject"
+	Exclusive Kind = "exclusiveGateway"
+	Parallel  Kind = "parallelGateway"
+	Inclusive Kind = "inclusiveGateway"
+	Complex   Kind = "complexGateway"
+	EventGate Kind = "eventBasedGateway"
 )
 
 // IsActivity says that nodes of this kind are activities: tasks, sub-processes and calls.
@@ -140,7 +138,12 @@ type Node struct {
 
 	Reply *Reply
 	Send  *Send
+
+	reach map[*Flow]nodeSet // inclusive and complex gateways: from where each incoming flow can still get a token
 }
+
+// Reaches says that a token at from can come to an incoming flow of this inclusive or complex gateway without passing the gateway.
+func (n *Node) Reaches(f *Flow, from *Node) bool { return n.reach[f].has(from.Index) }
 
 // Flow is a sequence flow.
 type Flow struct {
@@ -174,9 +177,11 @@ type Event struct {
 	Code      *Text // error, escalation: nil catches every code
 	Timer     *TimerSpec
 	Condition *Expression
-	Activity  *Node // compensation: activityRef, or nil
-	Wait      bool  // compensation: waitForCompletion
-	Key       *Expression
+	Activity  *Node       // compensation: activityRef, or nil
+	Wait      bool        // compensation: waitForCompletion
+	Key       *Expression // message: the value of zeebe:subscription
+	CodeTo    string      // errors, escalations: a variable that takes the code
+	MessageTo string      // errors: a variable that takes the message
 }
 
 // TimerSpec is a timer definition: exactly one of its parts is set.
@@ -198,6 +203,7 @@ type Expression struct {
 type evaluator interface {
 	Eval(feel.Env) (feel.Value, error)
 	Names() []string
+	Calls(name string) bool
 }
 
 // Eval evaluates it. Errors are budgets, never bad operands.
@@ -205,6 +211,9 @@ func (e *Expression) Eval(env feel.Env) (feel.Value, error) { return e.feel.Eval
 
 // Names are the variables it reads.
 func (e *Expression) Names() []string { return e.feel.Names() }
+
+// Calls says that it calls a function of this name.
+func (e *Expression) Calls(name string) bool { return e.feel.Calls(name) }
 
 // Source is q:source: the channel a message comes from.
 type Source struct {
@@ -250,6 +259,7 @@ type Loop struct {
 	Item       string      // multi: input element
 	Output     string      // multi: output collection
 	Element    *Expression // multi: output element
+	Declares   string      // multi: a plain name that Element is, declared in the iteration
 	Done       *Expression // multi: completion condition
 	TestBefore bool        // standard
 	Maximum    int         // standard; 0: none

@@ -16,6 +16,7 @@ import (
 	"github.com/sutra-engine/sutra/core/archive"
 	"github.com/sutra-engine/sutra/core/bpmn"
 	"github.com/sutra-engine/sutra/core/channel"
+	"github.com/sutra-engine/sutra/core/dmn"
 	"github.com/sutra-engine/sutra/core/lint"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports"
@@ -134,7 +135,7 @@ type compiler struct {
 	rev       *Revision
 	processes []*bpmn.Process
 	templates map[string]*step.Template
-	decisions decisions
+	decisions dmn.Library
 	findings  []lint.Finding
 }
 

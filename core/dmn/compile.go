@@ -1,7 +1,6 @@
 package dmn
 
 import (
-	"encoding/xml"
 	"errors"
 	"slices"
 	"strings"
@@ -62,7 +61,7 @@ func (r *reader) parameters(e *element) []feel.Parameter {
 // body compiles the body of a function. External functions are refused.
 func (r *reader) body(e *element, parameters []feel.Parameter, names []string) logic {
 	if kind := e.attr("kind"); kind != "" && kind != "FEEL" && kind != "F" {
-		f := r.refuse(fault.DecisionLanguage, e, "functions of kind %s are not called; say it in FEEL", kind)
+		f := r.refuse(fault.ModelLanguage, e, "functions of kind %s are not called; say it in FEEL", kind)
 		return broken{errors.New(f.String())}
 	}
 	for _, p := range parameters {
@@ -184,12 +183,7 @@ func (r *reader) relation(e *element, names []string) logic {
 		}
 		if len(cells) != len(l.columns) {
 			r.refuse(fault.DecisionInvalid, row, "the row has %d cells, its relation %d columns; make them agree", len(cells), len(l.columns))
-			cells = append(cells, make([]logic, max(0, len(l.columns)-len(cells)))...)[:len(l.columns)]
-			for i := range cells {
-				if cells[i] == nil {
-					cells[i] = literal{nothing}
-				}
-			}
+			continue
 		}
 		l.rows = append(l.rows, cells)
 	}
@@ -207,12 +201,12 @@ func (r *reader) literal(e *element, names []string) logic {
 
 func (r *reader) expression(e *element, compile func(feel.Compiler) (*feel.Expression, error), names []string) logic {
 	if language := e.attr("expressionLanguage"); !r.isFEEL(language) {
-		f := r.refuse(fault.DecisionLanguage, e, "the expression language %s is not known here; say it in FEEL", language)
+		f := r.refuse(fault.ModelLanguage, e, "the expression language %s is not known here; say it in FEEL", language)
 		return broken{errors.New(f.String())}
 	}
 	expression, err := compile(feel.Compiler{Names: r.visible(names), Types: r.lookupType})
 	if err != nil {
-		f := r.refuse(fault.DecisionExpression, e, "%v; correct the expression", err)
+		f := r.refuse(fault.ModelExpression, e, "%v; correct the expression", err)
 		return broken{errors.New(f.String())}
 	}
 	return literal{expression}
@@ -234,12 +228,4 @@ func (r *reader) unaryTests(e *element, names []string) *feel.Expression {
 		return nothing
 	}
 	return l.expression
-}
-
-// lineOf answers the line that an XML error names.
-func lineOf(err error) int {
-	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
-		return syntax.Line
-	}
-	return 1
 }

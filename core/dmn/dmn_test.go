@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/sutra-engine/sutra/core/dmn"
 	"github.com/sutra-engine/sutra/core/feel"
@@ -211,7 +212,7 @@ func TestModelsImportEachOtherInAnyOrder(t *testing.T) {
 	}
 	want(t, models[0], "d", `{}`, `Hello Ada`)
 	_, findings = dmn.ReadAll([]dmn.File{{Name: "main.dmn", Data: main}})
-	if !refuses(findings, fault.DecisionUnknown) {
+	if !refuses(findings, fault.ModelDecisionUnknown) {
 		t.Errorf("a missing import was not refused: %v", findings)
 	}
 }
@@ -226,8 +227,8 @@ func TestALibraryFindsDecisionsByIDBeforeName(t *testing.T) {
 			t.Errorf("%s: got %s, %v, want %s", decision, feel.Text(got), err, want)
 		}
 	}
-	if _, err := library.Decide("d", feel.Env{}); !errors.Is(err, fault.DecisionUnknown) || library.Knows("d") {
-		t.Errorf("got %v, want %s", err, fault.DecisionUnknown)
+	if _, err := library.Decide("d", feel.Env{}); !errors.Is(err, fault.ModelDecisionUnknown) || library.Knows("d") {
+		t.Errorf("got %v, want %s", err, fault.ModelDecisionUnknown)
 	}
 }
 
@@ -243,16 +244,16 @@ func refuses(findings []lint.Finding, code fault.Code) bool {
 func TestBadModelsAreRefusedWithTheirCode(t *testing.T) {
 	decision := func(body string) string { return `<decision id="d" name="d">` + body + `</decision>` }
 	for elements, code := range map[string]fault.Code{
-		decision(`<literalExpression><text>1 +</text></literalExpression>`):                           fault.DecisionExpression,
-		decision(`<literalExpression expressionLanguage="groovy"><text>1</text></literalExpression>`): fault.DecisionLanguage,
+		decision(`<literalExpression><text>1 +</text></literalExpression>`):                           fault.ModelExpression,
+		decision(`<literalExpression expressionLanguage="groovy"><text>1</text></literalExpression>`): fault.ModelLanguage,
 		decision(`<variable name="d" typeRef="tNone"/>`):                                              fault.DecisionType,
-		decision(`<informationRequirement><requiredInput href="#none"/></informationRequirement>`):    fault.DecisionUnknown,
+		decision(`<informationRequirement><requiredInput href="#none"/></informationRequirement>`):    fault.ModelDecisionUnknown,
 		decision(`<informationRequirement><requiredDecision href="#d"/></informationRequirement>`):    fault.DecisionInvalid,
-		decision(``) + decision(``):                                 fault.DecisionTwice,
+		decision(``) + decision(``):                                 fault.ModelIDDuplicate,
 		decision(`<decisionTable hitPolicy="BEST"/>`):               fault.DecisionInvalid,
 		decision(`<decisionTable><output/><rule/></decisionTable>`): fault.DecisionInvalid,
 		`<itemDefinition name="a"><typeRef>b</typeRef></itemDefinition><itemDefinition name="b"><typeRef>a</typeRef></itemDefinition>`: fault.DecisionType,
-		`<businessKnowledgeModel id="b" name="b"><encapsulatedLogic kind="Java"/></businessKnowledgeModel>`:                            fault.DecisionLanguage,
+		`<businessKnowledgeModel id="b" name="b"><encapsulatedLogic kind="Java"/></businessKnowledgeModel>`:                            fault.ModelLanguage,
 		`<decisionService id="s" name="s"/>`: fault.DecisionInvalid,
 	} {
 		if _, findings := dmn.Read("m.dmn", document(elements)); !refuses(findings, code) {
@@ -263,13 +264,21 @@ func TestBadModelsAreRefusedWithTheirCode(t *testing.T) {
 
 func TestFilesThatAreNoModelsAreRefused(t *testing.T) {
 	deep := strings.Repeat("<context>", 200) + strings.Repeat("</context>", 200)
-	for _, data := range []string{
-		``, `{}`, `<definitions/>`, `<definitions xmlns="` + namespace + `">`, `<!DOCTYPE x [<!ENTITY a "b">]><definitions xmlns="` + namespace + `"/>`,
-		`<definitions xmlns="` + namespace + `">&a;</definitions>`, string(document(deep)), `<decision xmlns="` + namespace + `"/>`,
+	for data, code := range map[string]fault.Code{
+		``:                                      fault.DecisionNone,
+		`{}`:                                    fault.DecisionNone,
+		`<definitions/>`:                        fault.DecisionNone,
+		`<decision xmlns="` + namespace + `"/>`: fault.DecisionNone,
+		`<definitions xmlns="` + namespace + `">`:                                        fault.ModelXMLInvalid,
+		`<definitions xmlns="` + namespace + `">&a;</definitions>`:                       fault.ModelXMLInvalid,
+		`<!DOCTYPE x [<!ENTITY a "b">]><definitions xmlns="` + namespace + `"/>`:         fault.ModelXMLDTD,
+		`<?xml version="1.0" encoding="runes"?><definitions xmlns="` + namespace + `"/>`: fault.ModelXMLEncoding,
+		string(document(deep)): fault.ModelXMLLimit,
+		string(document(strings.Repeat("<decision/>", 100_001))): fault.ModelXMLLimit,
 	} {
 		model, findings := dmn.Read("m.dmn", []byte(data))
-		if model != nil || !refuses(findings, fault.DecisionXML) {
-			t.Errorf("%.60s: got %v, %v", data, model, findings)
+		if model != nil || !refuses(findings, code) {
+			t.Errorf("%.60s: got %v, %v, want %s", data, model, findings, code)
 		}
 	}
 }
@@ -320,6 +329,33 @@ func TestEveryVersionOfTheNamespaceIsRead(t *testing.T) {
 			continue
 		}
 		want(t, model, "d", `{}`, `1`)
+	}
+}
+
+func TestFilesAreReadInTheirEncoding(t *testing.T) {
+	text := `<definitions xmlns="` + namespace + `"><decision id="d" name="d"><literalExpression><text>"é"</text></literalExpression></decision></definitions>`
+	wide := []byte{0xFF, 0xFE}
+	for _, unit := range utf16.Encode([]rune(`<?xml version="1.0" encoding="UTF-16"?>` + text)) {
+		wide = append(wide, byte(unit), byte(unit>>8))
+	}
+	for name, data := range map[string][]byte{
+		"UTF-8":      []byte(text),
+		"ISO-8859-1": []byte(`<?xml version="1.0" encoding="ISO-8859-1"?>` + strings.ReplaceAll(text, "é", "\xe9")),
+		"UTF-16":     wide,
+	} {
+		model, findings := dmn.Read("m.dmn", data)
+		if model == nil {
+			t.Errorf("%s: %v", name, findings)
+			continue
+		}
+		want(t, model, "d", `{}`, `é`)
+	}
+}
+
+func TestFindingsNameTheLineOfTheirElement(t *testing.T) {
+	_, findings := dmn.Read("m.dmn", document("\n<decision id=\"d\"\n name=\"d\">\n<literalExpression>\n<text>1 +</text></literalExpression></decision>"))
+	if len(findings) != 1 || findings[0].Line != 4 || findings[0].Element != "literalExpression" {
+		t.Errorf("got %v, want one of line 4", findings)
 	}
 }
 

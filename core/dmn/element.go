@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/encoding/ianaindex"
+	"golang.org/x/text/encoding/unicode"
+
+	"github.com/sutra-engine/sutra/ports/fault"
 )
 
 // Bounds on one file.
@@ -34,7 +38,6 @@ type element struct {
 	text     string
 	children []*element
 	line     int
-	column   int
 }
 
 // attr answers an attribute without namespace.
@@ -77,10 +80,37 @@ func (e *element) content(child string) string {
 // parseXML reads the elements of the model. Document types are refused: they are how small files become large ones.
 func parseXML(data []byte) (*element, error) {
 	if len(data) > maxBytes {
-		return nil, fmt.Errorf("the file is larger than %d bytes", maxBytes)
+		return nil, fault.ModelXMLLimit.With("the file is larger than %d bytes", maxBytes)
 	}
-	r := xmlReader{decoder: xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\uFEFF"))))}
+	decoder, err := newDecoder(data)
+	if err != nil {
+		return nil, err
+	}
+	r := xmlReader{decoder: decoder}
 	return r.root()
+}
+
+// newDecoder decodes what the file is written in: UTF-8 or UTF-16 by its mark, else what its declaration says.
+func newDecoder(data []byte) (*xml.Decoder, error) {
+	wide := bytes.HasPrefix(data, []byte{0xFE, 0xFF}) || bytes.HasPrefix(data, []byte{0xFF, 0xFE})
+	if wide {
+		var err error
+		if data, err = unicode.UTF16(unicode.BigEndian, unicode.ExpectBOM).NewDecoder().Bytes(data); err != nil {
+			return nil, fault.ModelXMLEncoding.With("the file is marked as UTF-16 and is not; save it as UTF-8")
+		}
+	}
+	decoder := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\uFEFF"))))
+	decoder.CharsetReader = func(label string, in io.Reader) (io.Reader, error) {
+		if wide {
+			return in, nil
+		}
+		encoding, err := ianaindex.IANA.Encoding(label)
+		if err != nil || encoding == nil {
+			return nil, fault.ModelXMLEncoding.With("the encoding %q is not known; save the file as UTF-8", label)
+		}
+		return encoding.NewDecoder().Reader(in), nil
+	}
+	return decoder, nil
 }
 
 type xmlReader struct {
@@ -90,36 +120,37 @@ type xmlReader struct {
 
 func (r *xmlReader) root() (*element, error) {
 	for {
+		line, _ := r.decoder.InputPos()
 		token, err := r.decoder.Token()
 		if errors.Is(err, io.EOF) {
-			return nil, errors.New("the file holds no definitions")
+			return nil, fault.DecisionNone.With("the file holds no definitions")
 		}
 		if err != nil {
 			return nil, err
 		}
 		switch token := token.(type) {
 		case xml.Directive:
-			return nil, errors.New("a document type is not allowed; remove the DOCTYPE")
+			return nil, fault.ModelXMLDTD.With("the file has a document type or other directive; remove it: entities are never read")
 		case xml.StartElement:
 			if token.Name.Local != "definitions" || !slices.Contains(namespaces, token.Name.Space) {
-				return nil, fmt.Errorf("the root is {%s}%s, not the definitions of DMN 1.1 to 1.5", token.Name.Space, token.Name.Local)
+				return nil, fault.DecisionNone.With("the root is {%s}%s, not the definitions of DMN 1.1 to 1.5", token.Name.Space, token.Name.Local)
 			}
-			return r.element(token, 1)
+			return r.element(&element{name: token.Name.Local, attrs: token.Attr, line: line}, token.Name.Space, 1)
 		}
 	}
 }
 
-func (r *xmlReader) element(start xml.StartElement, depth int) (*element, error) {
+// element reads what is within an element whose start was read.
+func (r *xmlReader) element(e *element, space string, depth int) (*element, error) {
 	if r.elements++; r.elements > maxElements {
-		return nil, fmt.Errorf("more than %d elements", maxElements)
+		return nil, fault.ModelXMLLimit.With("more than %d elements", maxElements)
 	}
 	if depth > maxDepth {
-		return nil, fmt.Errorf("elements nested more than %d deep", maxDepth)
+		return nil, fault.ModelXMLLimit.With("elements nested more than %d deep", maxDepth)
 	}
-	e := &element{name: start.Name.Local, attrs: start.Attr}
-	e.line, e.column = r.decoder.InputPos()
 	var text strings.Builder
 	for {
+		line, _ := r.decoder.InputPos()
 		token, err := r.decoder.Token()
 		if err != nil {
 			return nil, err
@@ -128,13 +159,13 @@ func (r *xmlReader) element(start xml.StartElement, depth int) (*element, error)
 		case xml.CharData:
 			text.Write(token)
 		case xml.StartElement:
-			if token.Name.Space != start.Name.Space || token.Name.Local == "extensionElements" {
+			if token.Name.Space != space || token.Name.Local == "extensionElements" {
 				if err := r.decoder.Skip(); err != nil {
 					return nil, err
 				}
 				continue
 			}
-			child, err := r.element(token, depth+1)
+			child, err := r.element(&element{name: token.Name.Local, attrs: token.Attr, line: line}, space, depth+1)
 			if err != nil {
 				return nil, err
 			}

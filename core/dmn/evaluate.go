@@ -14,7 +14,7 @@ import (
 func (m *Model) Evaluate(decision string, env feel.Env) (feel.Value, error) {
 	n := m.find(decision, kindDecision, kindService)
 	if n == nil {
-		return nil, fault.DecisionUnknown.With("%s holds no decision %q", m.File, decision)
+		return nil, fault.ModelDecisionUnknown.With("%s holds no decision %q", m.File, decision)
 	}
 	e := evaluation{env: env.Metered(), input: env.Scope, values: map[*node]feel.Value{}}
 	if n.kind == kindService {

@@ -86,6 +86,3 @@ func (m *Model) find(key string, kinds ...kind) *node {
 	}
 	return nil
 }
-
-// Has says that the model holds a decision or decision service of this id or name.
-func (m *Model) Has(decision string) bool { return m.find(decision, kindDecision, kindService) != nil }

@@ -1,6 +1,8 @@
 package dmn
 
 import (
+	"encoding/xml"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +28,7 @@ type reader struct {
 func Read(file string, data []byte, imports ...*Model) (*Model, []lint.Finding) {
 	root, err := parseXML(data)
 	if err != nil {
-		return nil, []lint.Finding{{Level: lint.Error, Code: fault.DecisionXML, File: file, Line: lineOf(err), Text: err.Error()}}
+		return nil, []lint.Finding{unreadable(file, err)}
 	}
 	r := &reader{root: root, byID: map[string]*node{}, items: map[string]*element{}}
 	r.model = &Model{File: file, Name: root.attr("name"), Namespace: root.attr("namespace"), types: map[string]feel.Type{}}
@@ -40,6 +42,17 @@ func Read(file string, data []byte, imports ...*Model) (*Model, []lint.Finding) 
 	}
 	lint.Sort(r.findings)
 	return r.model, r.findings
+}
+
+// unreadable is the finding that stands for a file that is no XML, or no decision model.
+func unreadable(file string, err error) lint.Finding {
+	finding := lint.Finding{Level: lint.Error, Code: fault.ModelXMLInvalid, File: file, Line: 1, Text: "not well-formed XML; save it again from the tool that drew it"}
+	if f, ok := errors.AsType[*fault.Fault](err); ok {
+		finding.Code, finding.Text = f.Code, f.Detail
+	} else if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
+		finding.Line, finding.Text = syntax.Line, "not well-formed XML: "+syntax.Msg+"; save it again from the tool that drew it"
+	}
+	return finding
 }
 
 func (r *reader) refuse(code fault.Code, e *element, format string, args ...any) lint.Finding {
@@ -59,7 +72,7 @@ func (r *reader) imports(given []*Model) {
 			imported.model = given[i]
 			r.model.names = append(r.model.names, imported.model.names...)
 		case slices.Contains(namespaces, e.attr("importType")):
-			r.refuse(fault.DecisionUnknown, e, "no model of namespace %q is in the package; add it", imported.Namespace)
+			r.refuse(fault.ModelDecisionUnknown, e, "no model of namespace %q is in the package; add it", imported.Namespace)
 		}
 		r.model.Imports = append(r.model.Imports, imported)
 	}
@@ -81,7 +94,7 @@ func (r *reader) nodes() {
 			}
 		}
 		if twice := r.byID[n.id]; twice != nil && n.id != "" {
-			r.refuse(fault.DecisionTwice, e, "the id %q is there twice; give each element its own", n.id)
+			r.refuse(fault.ModelIDDuplicate, e, "the id %q is there twice; give each element its own", n.id)
 		}
 		r.byID[n.id] = n
 		r.model.nodes = append(r.model.nodes, n)
@@ -156,7 +169,7 @@ func (r *reader) resolve(e *element) (*node, string) {
 			return n, imported.Name
 		}
 	}
-	r.refuse(fault.DecisionUnknown, e, "nothing has the id %q; correct the reference", href)
+	r.refuse(fault.ModelDecisionUnknown, e, "nothing has the id %q; correct the reference", href)
 	return nil, ""
 }
 

@@ -34,7 +34,7 @@ func Equal(a, b Value) (equal, ok bool) {
 		return x == y, ok
 	}
 	order, ok := Compare(a, b)
-	return order == 0, ok
+	return ok && order == 0, ok
 }
 
 func equalLists(a, b List) bool {

@@ -71,11 +71,14 @@ func Named(rev *deploy.Revision, name, key string, in ports.Incoming, fresh port
 	if key != "" {
 		m.Match = ports.NewKey(key)
 	}
-	value, err := decode(channel.JSON, &in)
-	if err != nil {
-		return m, err
+	if len(bytes.TrimSpace(in.Body)) > 0 { // a name may say it all
+		value, err := decode(channel.JSON, &in)
+		if err != nil {
+			return m, err
+		}
+		m.Value = value
 	}
-	m.Value, m.Headers = value, in.Headers
+	m.Headers = in.Headers
 	m.identify(in.Tenant, m.Channel.Name, in.EventID, fresh)
 	return m, nil
 }
@@ -183,9 +186,6 @@ func decode(codec channel.Codec, in *ports.Incoming) (feel.Value, error) {
 	case channel.JSON:
 		if media != "" && media != "application/json" && !strings.HasSuffix(media, "+json") {
 			return nil, refuse("application/json")
-		}
-		if len(bytes.TrimSpace(in.Body)) == 0 {
-			return nil, nil
 		}
 		v, err := feel.FromJSON(in.Body)
 		if err != nil {

@@ -26,8 +26,8 @@ type Program struct {
 
 // Decisions are the DMN decisions of a revision.
 type Decisions interface {
-	// Decide evaluates a decision by id or name. An error fails the instance.
-	Decide(decision string, input feel.Context) (feel.Value, error)
+	// Decide evaluates a decision by id or name; the inputs are the scope of env. An error fails the instance.
+	Decide(decision string, env feel.Env) (feel.Value, error)
 }
 
 // Limits bound a step. The zero value of a field is its default.
@@ -38,6 +38,7 @@ type Limits struct {
 	Scopes        int // scopes inside one another: 64
 	Calls         int // called instances inside one another: 32
 	Iterations    int // of one body: 10,000
+	TaskRetries   int // attempts of an external task that says nothing else: 3
 	Budget        int // FEEL steps of one evaluation; 0: feel's own
 }
 
@@ -85,6 +86,8 @@ type Event struct {
 	Consumed *ports.Consumed
 	// Answered says that nobody waits for an answer to the consumed message.
 	Answered bool
+	// Asked is the message to answer, when it is not Consumed: a replayed event was consumed when it failed.
+	Asked ports.InboxRef
 }
 
 // Parent is who calls, in a child-start.
@@ -186,6 +189,3 @@ func DecodeReply(document []byte) (ports.Response, error) { return decodeReply(d
 
 // EncodeReply writes a reply as it is stored.
 func EncodeReply(r ports.Response) ([]byte, error) { return encodeReply(r) }
-
-// Template is a body of templates/, compiled: text with {{ FEEL }} in it.
-type Template struct{ parts []bpmn.Text }

@@ -81,7 +81,8 @@ type Scope struct {
 	Interrupted bool // an interrupting event sub-process runs, or ran
 	Body        *Body
 	Log         []Entry
-	Done        []string // ad-hoc: elements still to start, in order
+	Gates       []Gate
+	ToStart     []string // ad-hoc: elements still to start, in order
 }
 
 // Body is the state of a loop or multi-instance.
@@ -120,14 +121,15 @@ type Token struct {
 	Node  string // BPMN id
 	Flow  string // the flow it came by, or empty
 	State State
-	Inner ID  // Active: the scope it owns
-	Tries int // Active: attempts made of a retried call
-	Gate  *Gate
+	Inner ID    // Active: the scope it owns, or 0
+	Undo  ID    // the compensation that it is a part of, or 0
+	Tries int64 // Active: attempts made of a channel call
 }
 
-// Gate is the state of a complex gateway, kept by a token of its own.
+// Gate is the state of a complex gateway that has fired and waits for the late tokens.
 type Gate struct {
-	Consumed []string // flows taken in phase one; the gate waits for start when empty
+	Node     string
+	Consumed []string // the flows whose tokens it took
 }
 
 // Wait is one thing the instance waits for.
@@ -137,23 +139,20 @@ type Wait struct {
 	Scope   ID // the owner of an event sub-process's wait
 	Node    string
 	Kind    ports.WaitKind // or Condition
-	Group   ID             // an event gateway's token: one event takes all
+	Group   ID             // the event gateway's token: one event takes all of a group
 	Name    string         // message: channel or name; signal: name
-	Key     string         // message: zeebe:subscription's value
 	Due     time.Time      // timer, retry
 	Anchor  time.Time      // timer cycle: the first due date
 	Period  string         // timer cycle: ISO 8601
 	Fired   int64          // timer cycle: times
-	Left    int64          // timer cycle: fires left after this, -1 without end
+	Left    int64          // timer cycle: fires left, this one included; -1 without end
 	Topic   string         // task
 	Task    ports.TaskID   // task
-	Retries int            // task: the worker's budget
+	Retries int64          // task: the worker's budget; 0: the engine's default
 	Headers feel.Context   // task: those that were computed
 	Child   ports.InstanceID
-	Start   ports.Key  // call: the event key of the child's start
-	Attempt int        // call over a channel
-	Truth   feel.Value // condition: when last evaluated
-	Emitted ports.EmissionID
+	Attempt int64 // call over a channel, from 1
+	Truth   bool  // condition: when last evaluated
 }
 
 // Condition is the kind of wait that has no row: only the instance's own variables move it.
@@ -168,22 +167,30 @@ type Alias struct {
 	Wait   ID // the wait it belongs to, or 0
 }
 
-// Entry is one completed activity that can be compensated, in order of completion.
+// Entry is one completed activity that can be compensated. A scope keeps them in order of completion.
 type Entry struct {
-	ID        ID     // rises with completion
 	Node      string // the activity
-	Handler   string // its handler, or empty: only its nested log
-	Variables feel.Context
-	Index     int64   // of the iteration, or 0
-	Log       []Entry // of a sub-process
-	Parallel  bool    // entries of one parallel multi-instance run together
+	Kind      EntryKind
+	Variables feel.Context // its locals at completion
+	Together  bool         // the entries of Log run together: iterations of a parallel multi-instance
+	Log       []Entry      // what completed inside it
 }
 
-// Undoing is one running compensation.
+// EntryKind is what an entry undoes.
+type EntryKind uint8
+
+// The kinds of entries.
+const (
+	HandlerEntry EntryKind = iota + 1 // an activity, by its boundary handler
+	NestedEntry                       // a sub-process, by its inside
+	RoundsEntry                       // a loop or multi-instance, by its iterations
+)
+
+// Undoing is one running compensation: entries of a log, last completed first. Its handlers are the tokens that name it.
 type Undoing struct {
-	ID      ID
-	Scope   ID // whose log it works on
-	Throw   ID // the token that waits for it, or 0
-	Running []ID
-	Left    []Entry // last completed last
+	ID       ID
+	Scope    ID   // where its handlers run
+	Token    ID   // the throw event, or the owner of a restored scope, that goes on when it has ended; 0: nobody
+	Together bool // all at once
+	Left     []Entry
 }

@@ -16,6 +16,7 @@ const (
 	StoreReadOnly    Code = "SUTRA.STORE.ACCESS.READ_ONLY"
 	StoreTooLarge    Code = "SUTRA.STORE.WRITE.TOO_LARGE"
 	StoreRefused     Code = "SUTRA.STORE.WRITE.REFUSED"
+	StoreLocked      Code = "SUTRA.STORE.ACCESS.LOCKED"
 	SchemaVersion    Code = "SUTRA.STORE.SCHEMA.VERSION"
 	SettingRefused   Code = "SUTRA.STORE.SETTING.REFUSED"
 
@@ -91,14 +92,10 @@ const (
 	DeployForbidden   Code = "SUTRA.DEPLOY.TENANT.FORBIDDEN"
 	OperationUnknown  Code = "SUTRA.DEPLOY.OPERATION.UNKNOWN"
 
-	DecisionXML        Code = "SUTRA.MODEL.DECISION.UNREADABLE"
-	DecisionInvalid    Code = "SUTRA.MODEL.DECISION.INVALID"
-	DecisionTwice      Code = "SUTRA.MODEL.DECISION.DUPLICATE"
-	DecisionType       Code = "SUTRA.MODEL.DECISION.TYPE_UNKNOWN"
-	DecisionLanguage   Code = "SUTRA.MODEL.DECISION.LANGUAGE"
-	DecisionExpression Code = "SUTRA.MODEL.DECISION.EXPRESSION"
-	DecisionUnknown    Code = "SUTRA.MODEL.DECISION.UNKNOWN"
-	DecisionHitPolicy  Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
+	DecisionNone      Code = "SUTRA.MODEL.DECISION.NONE"
+	DecisionInvalid   Code = "SUTRA.MODEL.DECISION.INVALID"
+	DecisionType      Code = "SUTRA.MODEL.DECISION.TYPE_UNKNOWN"
+	DecisionHitPolicy Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
 
 	AdminClaimHeld Code = "SUTRA.ADMIN.MIGRATE.CLAIM_HELD"
 	NotFailed      Code = "SUTRA.ADMIN.RESUME.NOT_FAILED"
@@ -113,13 +110,14 @@ const (
 // Table declares each code once. It is an API: a golden file holds it.
 func Table() []Entry { return append([]Entry(nil), table...) }
 
-var table = []Entry{
+var table = append([]Entry{
 	{Internal, Bug, 500},
 	{StoreUnavailable, Redeliver, 503},
 	{StoreUncertain, Uncertain, 503},
 	{StoreReadOnly, Redeliver, 503},
 	{StoreTooLarge, Reject, 413},
 	{StoreRefused, Bug, 500},
+	{StoreLocked, Operator, 503},
 	{SchemaVersion, Operator, 503},
 	{SettingRefused, Operator, 503},
 	{PropertyInvalid, Operator, 500},
@@ -187,13 +185,9 @@ var table = []Entry{
 	{DeploymentUnknown, Reject, 404},
 	{DeployForbidden, Reject, 403},
 	{OperationUnknown, Reject, 404},
-	{DecisionXML, Reject, 422},
+	{DecisionNone, Reject, 422},
 	{DecisionInvalid, Reject, 422},
-	{DecisionTwice, Reject, 422},
 	{DecisionType, Reject, 422},
-	{DecisionLanguage, Reject, 422},
-	{DecisionExpression, Reject, 422},
-	{DecisionUnknown, Reject, 422},
 	{DecisionHitPolicy, Operator, 500},
 	{AdminClaimHeld, Redeliver, 409},
 	{NotFailed, Reject, 409},
@@ -202,7 +196,7 @@ var table = []Entry{
 	{AdminForbidden, Reject, 403},
 	{RouteUnknown, Reject, 404},
 	{MethodWrong, Reject, 405},
-}
+}, modelTable...)
 
 var byCode = func() map[Code]Entry {
 	m := make(map[Code]Entry, len(table))

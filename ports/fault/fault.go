@@ -56,6 +56,12 @@ type Fault struct {
 	Cause    error
 }
 
+// About names the instance that the fault is about.
+func (f *Fault) About(instance string) *Fault {
+	f.Instance = instance
+	return f
+}
+
 // Error is the code and the detail.
 func (f *Fault) Error() string {
 	if f.Detail == "" {

@@ -1,0 +1,107 @@
+package bpmn
+
+import (
+	"github.com/sutra-engine/sutra/core/lint"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// documentary are BPMN elements that say nothing to the engine: accepted with all that is in them.
+var documentary = map[string]bool{
+	"documentation": true, "incoming": true, "outgoing": true, "laneSet": true, "ioSpecification": true, "property": true,
+	"monitoring": true, "auditing": true, "textAnnotation": true, "association": true, "group": true, "category": true,
+	"resourceRole": true, "performer": true, "humanPerformer": true, "potentialOwner": true, "dataObject": true,
+	"dataObjectReference": true, "dataStoreReference": true, "supports": true, "rendering": true, "dataOutput": true,
+	"dataInput": true, "outputSet": true, "inputSet": true, "sourceRef": true, "targetRef": true, "correlationSubscription": true,
+	"supportedInterfaceRef": true, "ioBinding": true, "completionQuantity": true, "operationRef": true, "script": true,
+	"loopDataInputRef": true, "loopDataOutputRef": true, "inputDataItem": true, "outputDataItem": true, "dataState": true,
+}
+
+// noted are extensions that tools write and that have no effect here: accepted with a note.
+var noted = map[string]bool{
+	"camunda:async": true, "camunda:asyncBefore": true, "camunda:asyncAfter": true, "camunda:exclusive": true, "camunda:historyTimeToLive": true,
+	"camunda:versionTag": true, "camunda:isStartableInTasklist": true, "camunda:jobPriority": true, "camunda:taskPriority": true,
+	"camunda:candidateStarterGroups": true, "camunda:candidateStarterUsers": true, "camunda:diagramRelationId": true,
+	"camunda:modelerTemplate": true, "camunda:modelerTemplateVersion": true, "camunda:modelerTemplateIcon": true,
+	"camunda:initiator": true, "camunda:properties": true, "camunda:formData": true, "camunda:mapDecisionResult": true,
+	"camunda:decisionRefBinding": true, "camunda:calledElementBinding": true, "camunda:decisionRefVersion": true,
+	"camunda:formRefBinding": true,
+	"zeebe:properties":       true, "zeebe:versionTag": true, "zeebe:modelerTemplate": true, "zeebe:modelerTemplateVersion": true,
+	"zeebe:modelerTemplateIcon": true, "zeebe:userTaskForm": true, "zeebe:userTask": true,
+}
+
+// instead says what to write for an extension that is refused, where there is something better than leaving it out.
+var instead = map[string]string{
+	"camunda:class": "give the task a topic or a channel", "camunda:delegateExpression": "give the task a topic or a channel",
+	"camunda:expression": "give the task a topic, or make it a FEEL script task", "camunda:connector": "give the task a topic or a channel",
+	"camunda:executionListener": "draw a task for what it does", "camunda:taskListener": "draw a task for what it does",
+	"zeebe:executionListeners": "draw a task for what it does", "zeebe:taskListeners": "draw a task for what it does",
+	"camunda:failedJobRetryTimeCycle": "use q:retry",
+}
+
+// unread refuses what nobody asked for below e: elements of BPMN, and elements and attributes of the extensions read here.
+func (c *compiler) unread(e *element) {
+	c.unreadAttributes(e)
+	for _, child := range e.children {
+		switch {
+		case child.space == bpmnSpace && child.name == "extensionElements":
+			c.unreadExtensions(e, child)
+		case child.space != bpmnSpace:
+		case child.name == "dataStoreReference":
+		case child.used:
+			c.unread(child)
+		case !documentary[child.name]:
+			c.refuse(child, fault.ModelElement, "it is not executed here; draw it another way")
+		}
+	}
+}
+
+func (c *compiler) unreadAttributes(e *element) {
+	for _, a := range e.attrs {
+		name := prefix(a.space) + a.name
+		switch {
+		case a.used || prefix(a.space) == "":
+		case noted[name]:
+			c.report(lint.Note, e, fault.ModelAttribute, "%s has no effect here", name)
+		default:
+			c.refuse(e, fault.ModelAttribute, "%s is not executed here; %s", name, remedy(name))
+		}
+	}
+}
+
+func (c *compiler) unreadExtensions(owner, x *element) {
+	for _, child := range x.children {
+		name := prefix(child.space) + child.name
+		switch {
+		case prefix(child.space) == "":
+		case child.used:
+			c.unreadParts(owner, child)
+		case noted[name]:
+			c.report(lint.Note, owner, fault.ModelAttribute, "%s has no effect here", name)
+		default:
+			c.refuse(owner, fault.ModelAttribute, "%s is not executed on a %s; %s", name, owner.name, remedy(name))
+		}
+	}
+}
+
+// unreadParts refuses attributes and elements of an extension that it does not have.
+func (c *compiler) unreadParts(owner, x *element) {
+	for _, a := range x.attrs {
+		if !a.used && a.name != "id" {
+			c.refuse(owner, fault.ModelAttribute, "%s has no attribute %s here; correct its name or remove it", prefix(x.space)+x.name, a.name)
+		}
+	}
+	for _, child := range x.children {
+		if child.used {
+			c.unreadParts(owner, child)
+		} else if prefix(child.space) != "" {
+			c.refuse(owner, fault.ModelAttribute, "%s has no element %s here; correct its name or remove it", prefix(x.space)+x.name, child.name)
+		}
+	}
+}
+
+func remedy(name string) string {
+	if text := instead[name]; text != "" {
+		return text
+	}
+	return "remove it, or correct its name"
+}

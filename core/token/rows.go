@@ -1,0 +1,157 @@
+package token
+
+import (
+	"github.com/sutra-engine/sutra/core/bpmn"
+	"github.com/sutra-engine/sutra/core/feel"
+	"github.com/sutra-engine/sutra/ports"
+)
+
+// Rows are the store rows of a snapshot: a function of it and its graph, so a commit writes the difference of two of them, and
+// whoever doubts a store compares.
+type Rows struct {
+	Waits   []ports.Wait
+	Aliases []ports.Alias
+	Tasks   []ports.Task // without inputs: those are of the moment a task was made
+}
+
+// RowsOf derives the rows of a snapshot. A FAILED instance keeps its own aliases and nothing else; one that has ended keeps nothing.
+func RowsOf(p *bpmn.Process, module string, s *Snapshot) Rows {
+	var r Rows
+	if s.Status.Ended() {
+		return r
+	}
+	for _, a := range s.Aliases {
+		if s.Failure == nil || a.Wait == 0 {
+			r.Aliases = append(r.Aliases, ports.Alias{
+				Module: module, Name: a.Name, Value: ports.NewKey(a.Value), Wait: ports.WaitID(a.Wait), Unique: a.Unique,
+			})
+		}
+	}
+	if s.Failure != nil {
+		return r
+	}
+	for i := range s.Waits {
+		w := &s.Waits[i]
+		if w.Kind == Condition {
+			continue
+		}
+		r.Waits = append(r.Waits, waitRow(w))
+		if w.Kind == ports.WaitTask {
+			r.Tasks = append(r.Tasks, taskRow(p, w))
+		}
+	}
+	return r
+}
+
+func waitRow(w *Wait) ports.Wait {
+	row := ports.Wait{ID: ports.WaitID(w.ID), Kind: w.Kind, Node: w.Node}
+	switch w.Kind {
+	case ports.WaitMessage, ports.WaitSignal:
+		row.Name = ports.NewKey(string(w.Kind), w.Name)
+	case ports.WaitTimer, ports.WaitRetry:
+		row.Due = w.Due
+	}
+	return row
+}
+
+func taskRow(p *bpmn.Process, w *Wait) ports.Task {
+	row := ports.Task{ID: w.Task, Wait: ports.WaitID(w.ID), Node: w.Node, Topic: w.Topic, Retries: int(w.Retries)}
+	headers := feel.Context{}
+	if n := p.Node(w.Node); n != nil && n.Task != nil {
+		row.Open = n.Task.Open
+		if row.Topic == "" && n.Task.Topic != nil {
+			row.Topic = n.Task.Topic.Literal
+		}
+		for _, h := range n.Task.Headers {
+			if h.Value.Expr == nil {
+				headers[h.Name] = feel.String(h.Value.Literal)
+			}
+		}
+	}
+	for name, v := range w.Headers {
+		headers[name] = v
+	}
+	if len(headers) > 0 {
+		row.Headers, _ = feel.ToJSON(headers) // values that were computed have been stored, so they have JSON
+	}
+	return row
+}
+
+// Change is the difference between the rows of two snapshots of one instance: what a commit inserts and drops. A nil before has no
+// rows.
+func Change(p *bpmn.Process, module string, before, after *Snapshot) (ports.Rows, ports.Dropped) {
+	var insert ports.Rows
+	var drop ports.Dropped
+	var old Rows
+	if before != nil {
+		old = RowsOf(p, module, before)
+	}
+	now := RowsOf(p, module, after)
+	insert.Waits, drop.Waits = difference(old.Waits, now.Waits, func(w ports.Wait) ports.WaitID { return w.ID })
+	var gone []ports.Alias
+	insert.Aliases, gone = difference(old.Aliases, now.Aliases, func(a ports.Alias) ports.Alias { return a })
+	drop.Aliases = gone
+	insert.Tasks, drop.Tasks = difference(old.Tasks, now.Tasks, func(t ports.Task) ports.TaskID { return t.ID })
+	for i, t := range insert.Tasks {
+		insert.Tasks[i].Inputs = inputs(after, ID(t.Wait))
+	}
+	drop.All = after.Status.Ended()
+	return insert, drop
+}
+
+// difference compares two lists by key, in their own order.
+func difference[T any, K comparable](old, now []T, key func(T) K) (added []T, gone []K) {
+	before, after := make(map[K]bool, len(old)), make(map[K]bool, len(now))
+	for _, x := range old {
+		before[key(x)] = true
+	}
+	for _, x := range now {
+		after[key(x)] = true
+		if !before[key(x)] {
+			added = append(added, x)
+		}
+	}
+	for _, x := range old {
+		if !after[key(x)] {
+			gone = append(gone, key(x))
+		}
+	}
+	return added, gone
+}
+
+// inputs is the JSON of all variables that a task sees.
+func inputs(s *Snapshot, wait ID) []byte {
+	scopes := make(map[ID]*Scope, len(s.Scopes))
+	for i := range s.Scopes {
+		scopes[s.Scopes[i].ID] = &s.Scopes[i]
+	}
+	seen := feel.Context{}
+	for c := scopes[s.scopeOf(wait)]; c != nil; c = scopes[c.Parent] {
+		for name, v := range c.Variables {
+			if _, hidden := seen[name]; !hidden {
+				seen[name] = v
+			}
+		}
+	}
+	data, err := feel.ToJSON(seen)
+	if err != nil {
+		return []byte("{}") // what is stored has JSON
+	}
+	return data
+}
+
+// scopeOf is the innermost scope that a wait sees.
+func (s *Snapshot) scopeOf(wait ID) ID {
+	for _, w := range s.Waits {
+		if w.ID != wait {
+			continue
+		}
+		for _, t := range s.Tokens {
+			if t.ID == w.Token {
+				return max(t.Scope, t.Inner) // a token's own scope is younger than the one it stands in
+			}
+		}
+		return w.Scope
+	}
+	return 0
+}
