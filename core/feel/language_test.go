@@ -1,6 +1,7 @@
 package feel_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -286,4 +287,51 @@ func TestFunctionsThatToolsKnowBeyondTheStandard(t *testing.T) {
 		`trim(" a b ")`: `a b`, `to base64("FEEL")`: `RkVFTA==`, `extract("a1 b22", "[0-9]+")`: `["1", "22"]`, `duplicate values([1, 2, 1, null, null])`: `[1, null]`,
 		`partition([1, 2, 3], 2)`: `[[1, 2], [3]]`, `partition([1], 0)`: `null`, `last day of month(@"2024-02-03")`: `2024-02-29`,
 	})
+}
+
+func TestEdgesOfTheLibrary(t *testing.T) {
+	holds(t, map[string]string{
+		`1 ** 10000000`: `1`, `(-1) ** 10000001`: `-1`, `(-1) ** 10000000`: `1`, `2 ** 10000000`: `null`, `0 ** 10000000`: `0`,
+		`exp(0)`: `1`, `exp(1000000)`: `null`, `exp(-1000000)`: `0`, `abs(@"-P1Y")`: `P1Y`, `decimal(1, 10000)`: `null`,
+		`overlaps before([1..3], [2..5])`: `true`, `overlaps before([1..5], [2..3])`: `false`, `overlaps after([2..5], [1..3])`: `true`, `overlaps([1..2], [3..4])`: `false`,
+		`starts([1..2), (1..3])`: `false`, `finishes((1..3), [1..3])`: `false`, `met by([3..5], [1..3])`: `true`, `after([3..4], [1..2])`: `true`,
+		`date and time(2024, 2, 29, 10, 30, 0)`: `2024-02-29T10:30:00`, `date and time(2024, 2, 29, 10, 30, 0, @"PT1H")`: `2024-02-29T10:30:00+01:00`,
+		`date and time(@"2024-02-29")`: `2024-02-29T00:00:00Z`, `date(@"2024-02-29T10:00:00")`: `2024-02-29`, `time(@"2024-02-29T10:00:00Z")`: `10:00:00Z`,
+		`date(year: 2024, month: 2, day: 29)`: `2024-02-29`, `@"10:30:15".minute`: `30`, `@"10:30:15+02:00".time offset`: `PT2H`, `@"10:30:15".time offset`: `null`,
+		`@"10:00:00Z" < @"11:00:00+02:00"`: `false`, `@"10:00:00" < @"11:00:00Z"`: `null`, `is(@"2024-02-29T10:00:00Z", @"2024-02-29T10:00:00Z")`: `true`, `is(1, "1")`: `false`,
+		`range("[date(\"2024-01-01\")..@\"2024-01-02\"]").end`: `2024-01-02`, `range("[\"a\"..\"b\")").start`: `a`, `range("[-1..2]").start`: `-1`, `range("[now()..now()]")`: `null`,
+		`append(null, 1)`: `[null, 1]`, `[< 5, > 3][1].end`: `5`, `sort(5)`: `[5]`, `5.5.a`: `null`,
+		`matches("a1", "\\i\\c")`: `true`, `matches("é", "\\p{IsBasicLatin}")`: `false`, `matches("x", "\\p{L}")`: `true`, `matches("a.b", ".", "q")`: `true`, `matches("a", "(?i)A")`: `null`,
+	})
+}
+
+func TestGivenFunctionsShareBudgetAndErrors(t *testing.T) {
+	failure := errors.New("refused")
+	double := feel.NewFunction("double", []feel.Parameter{{Name: "n", Type: feel.Type{Kind: feel.KindNumber}}}, feel.Type{}, func(env feel.Env, args []feel.Value) (feel.Value, error) {
+		if args[0] == nil {
+			return nil, failure
+		}
+		if err := env.Spend(900); err != nil {
+			return nil, err
+		}
+		return feel.Builtin("sum").Invoke(env, nil, []feel.Value{args[0], args[0]})
+	})
+	call := func(source string) (feel.Value, error) {
+		e, err := feel.Compile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.Eval(feel.Env{Scope: feel.Context{"double": double}, Steps: 1000})
+	}
+	for source, want := range map[string]string{`double(n: 2)`: `4`, `double("2")`: `null`, `double()`: `null`, `double([3])`: `6`} {
+		if got, err := call(source); err != nil || feel.Text(got) != want {
+			t.Errorf("%s: got %s, %v, want %s", source, feel.Text(got), err, want)
+		}
+	}
+	if _, err := call(`double(null)`); !errors.Is(err, failure) {
+		t.Errorf("got %v, want %v", err, failure)
+	}
+	if _, err := call(`double(1) + double(1)`); err == nil {
+		t.Error("two invocations of 900 steps fit a budget of 1000")
+	}
 }

@@ -26,8 +26,8 @@ type Program struct {
 
 // Decisions are the DMN decisions of a revision.
 type Decisions interface {
-	// Decide evaluates a decision by id or name. An error fails the instance.
-	Decide(decision string, input feel.Context) (feel.Value, error)
+	// Decide evaluates a decision by id or name; the inputs are the scope of env. An error fails the instance.
+	Decide(decision string, env feel.Env) (feel.Value, error)
 }
 
 // Limits bound a step. The zero value of a field is its default.

@@ -58,7 +58,7 @@ func (r *run) decide(t *tok) {
 		r.fail(fault.DecisionFailed, n, "the archive has no decision %q", id)
 		return
 	}
-	v, err := r.p.Decisions.Decide(id, visible(t.local()))
+	v, err := r.p.Decisions.Decide(id, feel.Env{Scope: visible(t.local()), Now: r.at, Steps: r.limits.Budget})
 	if err != nil {
 		r.fail(fault.DecisionFailed, n, "decision %q: %w", id, err)
 		return

@@ -16,6 +16,7 @@ const (
 	StoreReadOnly    Code = "SUTRA.STORE.ACCESS.READ_ONLY"
 	StoreTooLarge    Code = "SUTRA.STORE.WRITE.TOO_LARGE"
 	StoreRefused     Code = "SUTRA.STORE.WRITE.REFUSED"
+	StoreLocked      Code = "SUTRA.STORE.ACCESS.LOCKED"
 	SchemaVersion    Code = "SUTRA.STORE.SCHEMA.VERSION"
 	SettingRefused   Code = "SUTRA.STORE.SETTING.REFUSED"
 
@@ -78,11 +79,8 @@ const (
 	SecretLiteral     Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
 	SchemaInvalid     Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
 	TemplateInvalid   Code = "SUTRA.DEPLOY.TEMPLATE.INVALID"
-	TemplateMissing   Code = "SUTRA.MODEL.TEMPLATE.UNKNOWN"
-	ChannelMissing    Code = "SUTRA.MODEL.CHANNEL.UNKNOWN"
 	PatternInvalid    Code = "SUTRA.MODEL.PATTERN.INVALID"
 	ProcessTwice      Code = "SUTRA.MODEL.PROCESS.DUPLICATE"
-	ProcessNone       Code = "SUTRA.MODEL.PROCESS.NONE"
 	DeployInvalid     Code = "SUTRA.DEPLOY.PACKAGE.REFUSED"
 	DoorTaken         Code = "SUTRA.DEPLOY.DOOR.TAKEN"
 	DeploySuperseded  Code = "SUTRA.DEPLOY.SLOT.SUPERSEDED"
@@ -116,6 +114,7 @@ var table = append([]Entry{
 	{StoreReadOnly, Redeliver, 503},
 	{StoreTooLarge, Reject, 413},
 	{StoreRefused, Bug, 500},
+	{StoreLocked, Operator, 503},
 	{SchemaVersion, Operator, 503},
 	{SettingRefused, Operator, 503},
 	{PropertyInvalid, Operator, 500},
@@ -171,11 +170,8 @@ var table = append([]Entry{
 	{SecretLiteral, Reject, 422},
 	{SchemaInvalid, Reject, 422},
 	{TemplateInvalid, Reject, 422},
-	{TemplateMissing, Reject, 422},
-	{ChannelMissing, Reject, 422},
 	{PatternInvalid, Reject, 422},
 	{ProcessTwice, Reject, 422},
-	{ProcessNone, Reject, 422},
 	{DeployInvalid, Reject, 422},
 	{DoorTaken, Reject, 409},
 	{DeploySuperseded, Reject, 409},

@@ -1,0 +1,41 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/sutra-engine/sutra/dialects/sqlite"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+// exclusive takes the lock that proves that no other process has the database: one that the operating system gives back with the
+// process. It is SQLite's own, on a file beside the database. Databases that are shared need none.
+func (src source) exclusive(ctx context.Context) (free func() error, err error) {
+	path := sqlite.Path(src.url)
+	if src.dialect.Caps.Shared || path == "" {
+		return func() error { return nil }, nil
+	}
+	db, err := sql.Open(src.dialect.Driver, "file:"+path+".lock?_pragma=busy_timeout(0)&_txlock=exclusive")
+	if err != nil {
+		return nil, fault.StoreUnavailable.With("open %s.lock: %w", path, err)
+	}
+	held, err := db.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		_ = db.Close()
+		return nil, fault.StoreLocked.With("another process has %s open: stop it, or use a database that is shared: %w", path, err)
+	}
+	return func() error { return errors.Join(held.Rollback(), db.Close()) }, nil
+}
+
+// restart frees what a process left behind that is known to be gone, because this one has the database alone.
+func (s *Store) restart(ctx context.Context) error {
+	if err := s.Check(ctx); err != nil {
+		return err
+	}
+	if _, err := s.forget(ctx, "", "\U0010FFFF"); err != nil {
+		return err
+	}
+	_, err := s.free(ctx, "", "\U0010FFFF")
+	return err
+}

@@ -1,0 +1,228 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver of migrations on PostgreSQL
+	"github.com/jmoiron/sqlx"
+	"github.com/sutra-engine/sutra/dialects"
+	"github.com/sutra-engine/sutra/dialects/postgres"
+	"github.com/sutra-engine/sutra/dialects/sqlite"
+	"github.com/sutra-engine/sutra/ports/fault"
+	_ "modernc.org/sqlite" // the driver of SQLite
+)
+
+// Dialects are the databases of this repository.
+func Dialects() []dialects.Dialect {
+	return []dialects.Dialect{postgres.Dialect(), sqlite.Dialect()}
+}
+
+// source is a database by its name: which dialect, and what its driver is told.
+type source struct {
+	book
+	url      string
+	dsn      string
+	patience time.Duration
+	log      *slog.Logger
+}
+
+// source reads the URL and loads the dialect it names.
+func (c Config) source() (source, error) {
+	all := c.Dialects
+	if all == nil {
+		all = Dialects()
+	}
+	scheme, _, named := strings.Cut(c.URL, "://")
+	if !named {
+		scheme = "sqlite"
+	}
+	at := slices.IndexFunc(all, func(d dialects.Dialect) bool { return slices.Contains(d.Schemes, scheme) })
+	if at < 0 {
+		return source{}, fault.PropertyInvalid.With("sutra.datasource.url: no database is called %q", scheme)
+	}
+	d := all[at]
+	dsn, err := d.DSN(c.URL)
+	if err != nil {
+		return source{}, fault.PropertyInvalid.With("sutra.datasource.url: %w", err)
+	}
+	statements, err := dialects.Load(d)
+	if err != nil {
+		return source{}, err
+	}
+	steps, err := migrations(d)
+	if err != nil {
+		return source{}, err
+	}
+	src := source{book: book{d, statements, steps, &sync.Map{}}, url: c.URL, dsn: dsn, patience: c.Patience, log: c.Log}
+	if src.patience == 0 {
+		src.patience = 15 * time.Second
+	}
+	if src.log == nil {
+		src.log = slog.New(slog.DiscardHandler)
+	}
+	return src, nil
+}
+
+// Open opens the store. Its schema has to be migrated, but for SQLite in memory, which is migrated here.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	src, err := c.source()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{book: src.book, log: src.log, patience: src.patience, bold: c.Bold, url: c.URL, clock: c.Clock}
+	if c.Beside == nil {
+		free, err := src.exclusive(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.closers = append(s.closers, free)
+	}
+	if err := s.open(ctx, src, c); err != nil {
+		return nil, joinClose(err, s)
+	}
+	return s, nil
+}
+
+func joinClose(err error, s *Store) error {
+	_ = s.Close() // the first trouble is the one to tell
+	return err
+}
+
+func (s *Store) open(ctx context.Context, src source, c Config) error {
+	conns := c.MaxConns
+	if conns == 0 {
+		conns = max(8, 4*runtime.NumCPU())
+	}
+	var err error
+	if src.dialect.Native {
+		s.run, err = src.native(ctx, conns)
+	} else {
+		s.run, err = src.generic(ctx, conns)
+	}
+	if err != nil {
+		return coded(src.troubled("open", err))
+	}
+	s.closers = append(s.closers, func() error { s.run.close(); return nil })
+	if err := src.settings(ctx); err != nil {
+		return err
+	}
+	if s.clock == nil {
+		if err := s.discipline(ctx); err != nil {
+			return err
+		}
+	}
+	if src.dialect.Listen != "" {
+		s.watch = listen(ctx, src)
+		s.closers = append(s.closers, s.watch.close)
+	}
+	if s.Exclusive() && c.Beside == nil {
+		return s.restart(ctx)
+	}
+	return nil
+}
+
+// native opens PostgreSQL's own pool.
+func (src source) native(ctx context.Context, conns int) (runner, error) {
+	config, err := pgxpool.ParseConfig(src.dsn)
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns = int32(conns)
+	config.MaxConnLifetime, config.MaxConnLifetimeJitter = 30*time.Minute, 5*time.Minute
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return pgxRunner{src.book, pool, src.patience}, nil
+}
+
+// generic opens everything else over database/sql: one pool, or one writer beside a pool of readers.
+func (src source) generic(ctx context.Context, conns int) (runner, error) {
+	writer, err := sqlx.ConnectContext(ctx, src.dialect.Driver, src.dsn)
+	if err != nil {
+		return nil, err
+	}
+	pool(writer.DB, conns)
+	r := sqlxRunner{src.book, writer, writer, src.patience}
+	if src.dialect.Caps.Writers {
+		return r, nil
+	}
+	pool(writer.DB, 1)
+	if src.memory() {
+		if err := src.migrate(ctx, writer.DB); err != nil {
+			_ = writer.Close()
+			return nil, err
+		}
+		return r, nil
+	}
+	if r.reader, err = sqlx.ConnectContext(ctx, src.dialect.Driver, src.dsn); err != nil {
+		_ = writer.Close()
+		return nil, err
+	}
+	pool(r.reader.DB, conns)
+	return r, nil
+}
+
+// memory says that the database lives in this process alone, in one connection.
+func (src source) memory() bool { return src.url == "" }
+
+func pool(db *sql.DB, conns int) {
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	if conns > 1 {
+		db.SetConnMaxLifetime(30 * time.Minute)
+	}
+}
+
+// settings looks at what the server is set to, and refuses or warns with what to change.
+func (src source) settings(ctx context.Context) error {
+	if len(src.dialect.Settings) == 0 {
+		return nil
+	}
+	db, err := sql.Open(src.dialect.Driver, src.dsn)
+	if err != nil {
+		return coded(src.troubled("open", err))
+	}
+	defer db.Close() //nolint:errcheck // nothing is pending
+	for _, set := range src.dialect.Settings {
+		var got string
+		if err := db.QueryRowContext(ctx, set.Query).Scan(&got); err != nil {
+			return coded(src.troubled("read "+set.Name, err))
+		}
+		ok, err := regexp.MatchString(set.Want, got)
+		switch {
+		case err != nil:
+			return fmt.Errorf("setting %s: %w", set.Name, err)
+		case !ok && set.Refuse:
+			return fault.SettingRefused.With("%s is %q: %s", set.Name, got, set.Advice)
+		case !ok:
+			src.log.WarnContext(ctx, "a setting of the database is not what it should be", "setting", set.Name, "value", got, "advice", set.Advice)
+		}
+	}
+	return nil
+}
+
+func nap(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,147 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// sqlxRunner runs a transaction statement by statement and counts rows as it goes.
+type sqlxRunner struct {
+	book
+	writer, reader *sqlx.DB
+	commit         time.Duration // how long a transaction may take as a whole
+}
+
+func (r sqlxRunner) write(ctx context.Context, t tx) error {
+	return r.hold(ctx, t.tenant, func(run run) error { return run(t.ops...) })
+}
+
+func (r sqlxRunner) hold(ctx context.Context, tenant string, body func(run run) error) error {
+	conn, err := r.writer.Connx(ctx)
+	if err != nil {
+		return r.troubled("connect", err)
+	}
+	defer conn.Close() //nolint:errcheck // it goes back to the pool
+	// The transaction outlives the caller's context, so that COMMIT is never cut by it; statements obey it.
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.commit)
+	defer cancel()
+	open, err := conn.BeginTxx(late, nil)
+	if err != nil {
+		return r.troubled("begin", err)
+	}
+	defer open.Rollback() //nolint:errcheck // after Commit it does nothing
+	if r.dialect.Enter != "" {
+		if _, err := open.ExecContext(ctx, r.dialect.Enter, tenant); err != nil {
+			return r.troubled("enter", err)
+		}
+	}
+	on := executor(open)
+	if r.dialect.Rows.Inline {
+		on = &preparing{open, map[string]*sql.Stmt{}}
+	}
+	err = body(func(ops ...op) error { return r.run(ctx, on, tenant, ops) })
+	if err != nil {
+		return err
+	}
+	if err := open.Commit(); err != nil {
+		return r.uncertain(err)
+	}
+	return nil
+}
+
+func (r sqlxRunner) read(ctx context.Context, tenant string, ops []op) error {
+	return r.run(ctx, r.reader, tenant, ops)
+}
+
+type executor interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func (r sqlxRunner) run(ctx context.Context, on executor, tenant string, ops []op) error {
+	for _, o := range ops {
+		calls, err := r.calls(tenant, o)
+		if err != nil {
+			return err
+		}
+		for _, c := range calls {
+			n, err := one(ctx, on, c)
+			if err != nil {
+				return r.troubled(o.name, err)
+			}
+			if c.want >= 0 && n != c.want {
+				return missed(o.name, n, c.want)
+			}
+			if c.hits != nil {
+				*c.hits += n
+			}
+		}
+	}
+	return nil
+}
+
+func one(ctx context.Context, on executor, c call) (n int, err error) {
+	if c.scan == nil && !strings.HasPrefix(c.sql, "SELECT") {
+		res, err := on.ExecContext(ctx, c.sql, c.args...)
+		if err != nil {
+			return 0, err
+		}
+		hit, err := res.RowsAffected()
+		return int(hit), err
+	}
+	rows, err := on.QueryContext(ctx, c.sql, c.args...)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err has it
+	line := cells{row: rows}
+	for ; rows.Next(); n++ {
+		if c.scan != nil {
+			if err := c.scan(&line); err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, rows.Err()
+}
+
+// preparing prepares each text once a transaction: where groups go row by row, a text runs many times.
+type preparing struct {
+	open *sqlx.Tx
+	seen map[string]*sql.Stmt // the transaction closes them
+}
+
+func (p *preparing) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
+	s := p.seen[text]
+	if s != nil {
+		return s, nil
+	}
+	s, err := p.open.PrepareContext(ctx, text)
+	p.seen[text] = s
+	return s, err
+}
+
+func (p *preparing) ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	s, err := p.prepare(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(ctx, args...)
+}
+
+func (p *preparing) QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	s, err := p.prepare(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(ctx, args...)
+}
+
+func (r sqlxRunner) close() {
+	_ = r.writer.Close()
+	_ = r.reader.Close()
+}

@@ -1,0 +1,130 @@
+package database
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/sutra-engine/sutra/ports"
+)
+
+// Views reads for people.
+func (s *Store) Views() ports.Views { return views{s} }
+
+type views struct{ *Store }
+
+func (s views) List(ctx context.Context, q ports.InstanceQuery) ([]ports.Instance, error) {
+	all := args{"limit": q.Limit}
+	given(all, "after", q.After, q.After.IsZero())
+	given(all, "deployment", q.Deployment, q.Deployment == "")
+	given(all, "process", q.Process, q.Process == "")
+	given(all, "since", q.Since, q.Since.IsZero())
+	given(all, "until", q.Until, q.Until.IsZero())
+	given(all, "parent", q.Parent, q.Parent.IsZero())
+	for i, name := range []string{"status_a", "status_b", "status_c", "status_d", "status_e"} {
+		if n := len(q.Statuses); n > 0 {
+			all[name] = q.Statuses[min(i, n-1)]
+		}
+	}
+	if q.Alias != nil {
+		all["alias"] = valueKey(*q.Alias)
+	}
+	var out []ports.Instance
+	for _, tenant := range scopes(q.Tenants) {
+		all["tenant"] = tenant
+		err := s.read(ctx, fleet, op{name: "instance_list", args: all, scan: func(r row) error {
+			var in ports.Instance
+			err := scanInstance(r, &in)
+			out = append(out, in)
+			return err
+		}})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(out, func(a, b ports.Instance) int { return bytes.Compare(b.ID[:], a.ID[:]) })
+	return out[:min(len(out), q.Limit)], nil
+}
+
+func given(all args, name string, value any, zero bool) {
+	if !zero {
+		all[name] = value
+	}
+}
+
+func (s views) Waits(ctx context.Context, ref ports.Ref) ([]ports.WaitView, error) {
+	var out []ports.WaitView
+	err := s.read(ctx, ref.Tenant, op{name: "wait_list", args: args{"tenant": ref.Tenant}, rows: []any{ref.ID}, scan: func(r row) error {
+		w := ports.WaitView{Ref: ref}
+		err := r.Scan(&w.Wait.ID, &w.Kind, &w.Node, &w.Name, &w.Due, &w.Armed, &w.Attempt)
+		out = append(out, w)
+		return err
+	}})
+	return out, err
+}
+
+func (s views) History(ctx context.Context, ref ports.Ref, after int64, limit int) ([]ports.HistoryEntry, error) {
+	var out []ports.HistoryEntry
+	all := args{"tenant": ref.Tenant, "instance": ref.ID, "after": after, "limit": limit}
+	err := s.read(ctx, ref.Tenant, op{name: "history_list", args: all, scan: func(r row) error {
+		var h ports.HistoryEntry
+		err := r.Scan(&h.Seq, &h.At, &h.Step, &h.Document)
+		h.Document = bytes.Clone(h.Document)
+		out = append(out, h)
+		return err
+	}})
+	return out, err
+}
+
+func (s views) Emissions(ctx context.Context, tenants []string, poisoned bool, after ports.EmissionID, limit int) ([]ports.EmissionView, error) {
+	var out []ports.EmissionView
+	for _, tenant := range scopes(tenants) {
+		all := args{"tenant": tenant, "poisoned": flag(poisoned), "after": floor(after), "limit": limit}
+		err := s.read(ctx, fleet, op{name: "outbox_list", args: all, scan: func(r row) error {
+			v := ports.EmissionView{Poisoned: poisoned}
+			err := scanStamped(r, &v.Stamped, &v.Next, &v.LastError)
+			out = append(out, v)
+			return err
+		}})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(out, func(a, b ports.EmissionView) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	return out[:min(len(out), limit)], nil
+}
+
+func (s views) ListTasks(ctx context.Context, tenants []string, terminal bool, after ports.TaskID, limit int) ([]ports.LockedTask, error) {
+	var out []ports.LockedTask
+	for _, tenant := range scopes(tenants) {
+		all := args{"tenant": tenant, "terminal": flag(terminal), "after": floor(after), "limit": limit}
+		err := s.read(ctx, fleet, op{name: "task_list", args: all, scan: func(r row) error {
+			t, err := scanTask(r)
+			out = append(out, t)
+			return err
+		}})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(out, func(a, b ports.LockedTask) int { return bytes.Compare(a.Task.ID[:], b.Task.ID[:]) })
+	return out[:min(len(out), limit)], nil
+}
+
+func (s views) Locate(ctx context.Context, tenants []string, id ports.InstanceID) (ports.Ref, error) {
+	ref := ports.Ref{ID: id}
+	err := s.read(ctx, fleet, op{name: "instance_tenant", rows: []any{id}, scan: func(r row) error { return r.Scan(&ref.Tenant) }})
+	if ref.Tenant == "" || tenants != nil && !slices.Contains(tenants, ref.Tenant) {
+		return ports.Ref{}, err
+	}
+	return ref, err
+}
+
+func (s views) Backlog(ctx context.Context) (b ports.Backlog, err error) {
+	err = s.read(ctx, fleet, op{name: "backlog", args: args{"now": s.now()}, scan: func(r row) error {
+		return r.Scan(&b.InboxPending, &b.OutboxDue, &b.TimersOverdue, &b.TasksFetchable, &b.ClaimsHeld,
+			&b.OldestInbox, &b.OldestOutbox, &b.OldestTimer, &b.OldestTask, &b.OldestClaim,
+			&b.OutboxPoisoned, &b.InboxDead, &b.TasksTerminal, &b.InstancesFailed, &b.InstancesSuspended)
+	}})
+	return b, err
+}

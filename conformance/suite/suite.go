@@ -1,0 +1,84 @@
+// Package suite is what every store has to prove: the ports' contracts as tests, each a sentence about two replicas of one database.
+// A dialect outside this repository runs the same tests. The suite opens nothing by itself: the Harness does.
+package suite
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sutra-engine/sutra/dialects"
+	"github.com/sutra-engine/sutra/ports"
+)
+
+// Replica is how a test wants its store.
+type Replica struct {
+	Clock ports.Clock // nil: the database's time
+	Bold  bool        // never asks before it has written: tests of what the write alone refuses
+}
+
+// Database is one migrated database of the dialect under test.
+type Database interface {
+	// Open opens one more replica. It is closed when the test ends.
+	Open(t testing.TB, r Replica) ports.Store
+	// Exec runs a statement of the test's own, past the store and past row security.
+	Exec(t testing.TB, statement string)
+	// Count answers a query's one number, past the store and past row security.
+	Count(t testing.TB, query string) int
+	// Hold runs a statement in a transaction beside the store, and keeps it open until release is called.
+	Hold(t testing.TB, statement string) (release func())
+}
+
+// Harness gives the suite its databases.
+type Harness struct {
+	Dialect dialects.Dialect
+	// Shared is one database for all tests that keep to their own tenant.
+	Shared Database
+	// Own makes a database for one test alone: for tests of what is global.
+	Own func(t testing.TB) Database
+	// Skip names tests that this database cannot satisfy, with the reason: stand-ins of the real thing have some.
+	Skip map[string]string
+}
+
+type test struct {
+	name string
+	run  func(t *testing.T, h Harness)
+}
+
+// Run proves the store. Tests run in parallel.
+func Run(t *testing.T, h Harness) {
+	var all []test
+	for _, part := range [][]test{
+		instanceTests(), claimTests(), inboxTests(), correlationTests(), deploymentTests(),
+	} {
+		all = append(all, part...)
+	}
+	for _, c := range all {
+		t.Run(c.name, func(t *testing.T) {
+			if why := h.Skip[c.name]; why != "" {
+				t.Skip(why)
+			}
+			t.Parallel()
+			c.run(t, h)
+		})
+	}
+}
+
+// frozen is a clock that stands until it is moved.
+type frozen struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// Now is the same instant again.
+func (f *frozen) Now() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.at
+}
+
+func (f *frozen) move(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at = f.at.Add(d)
+}

@@ -1,0 +1,89 @@
+// Package dialects says how a thing is said to each database, and what that database meant by an error. It opens no connection.
+package dialects
+
+import "io/fs"
+
+// Class is what a database meant by an error.
+type Class string
+
+// The classes. Dialects give all but Missed and Uncertain by number or SQLSTATE, never by text.
+const (
+	Other     Class = ""
+	Duplicate Class = "duplicate" // a unique key is taken
+	Conflict  Class = "conflict"  // deadlock, serialization, lock timeout: the transaction is gone, send it again
+	Lost      Class = "lost"      // the connection, or the server, is going down
+	ReadOnly  Class = "read-only" // this server takes no writes now
+	TooLong   Class = "too-long"  // a value the database cannot hold
+	Timeout   Class = "timeout"   // the statement was cancelled
+	Missed    Class = "missed"    // a statement hit another number of rows than it had to
+)
+
+// Caps is what a database can do. A golden table pins them, so that nobody passes by declaring less.
+type Caps struct {
+	Push         bool // it wakes those that wait for a change
+	Writers      bool // several transactions write at once
+	RowSecurity  bool // it hides other tenants' rows by itself
+	Shared       bool // several processes share one database
+	Relaxed      bool // a commit need not wait for the disk where the engine allows it
+	DatabaseTime bool // it has a clock of its own
+}
+
+// Words are phrases that each database says in its own way. A statement names them like parameters.
+type Words struct {
+	Page     string // :page, the end of a limited list; names :limit
+	Skip     string // :skip, at the end: lock the rows read, pass over what others hold
+	Skipping string // :skipping, after a table: the same, where the database wants a hint there
+	Share    string // :share, at the end: lock the rows read against change until the transaction ends
+	Sharing  string // :sharing, after a table: the same as a hint
+	Lock     string // :lock, at the end: lock the rows read for this transaction alone
+	Locking  string // :locking, after a table: the same as a hint
+}
+
+// Joined says how UPDATE and DELETE take a group. Zero: as PostgreSQL says it, UPDATE … FROM and DELETE … USING.
+// $1 is the table, $2 its alias, $3 the assignments (of a DELETE: the condition), $4 the condition.
+type Joined struct {
+	Update    string
+	Delete    string
+	Qualified bool // assignments need the alias in front
+}
+
+// Lock is the lock that migrations run under. It is polled, never waited for, and belongs to one connection.
+type Lock struct {
+	Try  string // answers 1 when it is had
+	Free string
+}
+
+// Dialect is one database, as a value.
+type Dialect struct {
+	Name       string
+	Schemes    []string // of the URLs that name it
+	Driver     string   // database/sql's name of its driver
+	Native     bool     // steps run on native pgx; Driver serves migrations alone
+	Layers     []fs.FS  // statements, base first
+	Migrations fs.FS
+	Atomic     bool // DDL is part of a transaction
+	Bind       func(n int) string
+	Rows       Relation
+	Words      Words
+	Joined     Joined
+	Hit        func(text, want string) string // wraps a statement so that a wrong row count fails in place; nil: the runner counts
+	Arg        func(v any) any                // what the driver cannot take as it is; nil: nothing
+	Classify   func(error) Class
+	DSN        func(url string) (string, error)
+	Enter      string // first in every transaction, with the tenant or * as its argument; empty: nothing
+	Relax      string // in a transaction that need not wait for the disk; empty: nothing
+	Listen     string // on a connection of its own; empty: nothing
+	Ledger     string // makes sutra_migration (number, name, checksum) if it is not there
+	Lock       Lock   // zero: the process alone has the database
+	Settings   []Setting
+	Caps       Caps
+}
+
+// Setting is one thing about a server that is looked at when the store opens.
+type Setting struct {
+	Name   string
+	Query  string // answers one value, as text
+	Want   string // a regular expression the value has to match
+	Advice string // what to change
+	Refuse bool   // do not open; else warn
+}
