@@ -90,7 +90,7 @@ func optional(part string, given func(name string) bool) string {
 func (d Dialect) spell(part string) string {
 	switch j := d.Joined; {
 	case d.Rows.Inline:
-		part = strings.NewReplacer("\nFROM :rows AS r", "", "\nUSING :rows AS r", "").Replace(part)
+		part = strings.NewReplacer("\nFROM :rows AS r", "", "\nUSING :rows AS r", "", "\nCROSS JOIN :rows AS r", "").Replace(part)
 	case j.Update != "" && updateRows.MatchString(part):
 		m := updateRows.FindStringSubmatch(part)
 		if j.Qualified {
