@@ -59,6 +59,8 @@ type CompletedTask struct {
 type Tasks interface {
 	// Take locks up to Max fetchable tasks, oldest first, skipping what others hold.
 	Take(ctx context.Context, ask TaskAsk) ([]LockedTask, error)
+	// Locate names the tenant of a task that a principal with these tenants may see (nil: all); empty: there is none.
+	Locate(ctx context.Context, tenants []string, id TaskID) (string, error)
 	// Read answers the named tasks, with or without a lock. Missing ones are left out.
 	Read(ctx context.Context, refs []TaskLock) ([]LockedTask, error)
 	// Extend moves the end of locks that still stand. Done, LockLost, Gone.

@@ -3,6 +3,7 @@ package database
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sutra-engine/sutra/ports"
@@ -48,6 +49,14 @@ func (s tasks) take(run run, ask ports.TaskAsk, topic ports.TaskTopic, tenant an
 	}
 	ids := column(out, func(t ports.LockedTask) any { return t.Task.ID })
 	return out, run(op{name: "task_lock", args: args{"worker": ask.Worker, "until": until}, rows: ids})
+}
+
+func (s tasks) Locate(ctx context.Context, tenants []string, id ports.TaskID) (tenant string, err error) {
+	err = s.read(ctx, fleet, op{name: "task_tenant", rows: []any{id}, scan: func(r row) error { return r.Scan(&tenant) }})
+	if tenants != nil && !slices.Contains(tenants, tenant) {
+		return "", err
+	}
+	return tenant, err
 }
 
 func (s tasks) Read(ctx context.Context, refs []ports.TaskLock) ([]ports.LockedTask, error) {

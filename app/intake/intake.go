@@ -158,6 +158,8 @@ func (i *Intake) complete(ctx context.Context, m *intake.Message) (ports.Receipt
 	answer, err := i.settle(ctx, m)
 	receipt := ports.Receipt{Tenant: m.Inbox.Tenant, Instance: answer.Instance.ID}
 	switch {
+	case errors.Is(err, fault.NoMatch):
+		return i.unmatched(ctx, m.Inbox, err)
 	case err != nil:
 		return receipt, err
 	case answer.Outcome == ports.Duplicate:
@@ -208,17 +210,25 @@ func (i *Intake) settle(ctx context.Context, m *intake.Message) (lane.Answer, er
 	}
 }
 
+// unmatched answers a message that nobody waits for: it may be one that was taken before, whose sender did not hear the answer.
+func (i *Intake) unmatched(ctx context.Context, ref ports.InboxRef, refused error) (ports.Receipt, error) {
+	receipt, err := i.duplicate(ctx, ref, ports.InstanceID{})
+	if err == nil && receipt.Instance.IsZero() {
+		return ports.Receipt{Tenant: ref.Tenant}, refused
+	}
+	return receipt, err
+}
+
 // duplicate answers as the first message was answered.
 func (i *Intake) duplicate(ctx context.Context, ref ports.InboxRef, other ports.InstanceID) (ports.Receipt, error) {
 	receipt := ports.Receipt{Tenant: ref.Tenant, Instance: other, Duplicate: true}
 	taken, err := i.Inbox.Replies(ctx, []ports.InboxRef{ref})
-	switch {
-	case err != nil:
+	if err != nil || len(taken) == 0 {
 		return receipt, err
-	case len(taken) == 0:
-		return receipt, nil
+	}
+	receipt.Instance = taken[0].Instance
+	switch {
 	case taken[0].Reply != nil:
-		receipt.Instance = taken[0].Instance
 		return replied(receipt, taken[0].Reply)
 	case taken[0].Status == ports.Failed:
 		return receipt, Failure(taken[0].Instance, taken[0].Fault)

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/sutra-engine/sutra/app/converge"
@@ -72,6 +73,9 @@ func (i *Intake) Publish(ctx context.Context, tenant, name, key string, ttl time
 		}
 		answer, err := i.settle(ctx, &m)
 		receipt := ports.Receipt{Tenant: tenant, Instance: answer.Instance.ID}
+		if errors.Is(err, fault.NoMatch) {
+			return i.unmatched(ctx, m.Inbox, err)
+		}
 		if err == nil && answer.Outcome == ports.Duplicate {
 			return i.duplicate(ctx, m.Inbox, answer.Other)
 		}

@@ -3,9 +3,9 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -246,12 +246,13 @@ func (q *Queue) Extend(ctx context.Context, tenants []string, lock ports.TaskLoc
 
 // find reads the task and checks that this worker may speak of it. An expired lock that nobody took still counts.
 func (q *Queue) find(ctx context.Context, tenants []string, lock ports.TaskLock) (ports.LockedTask, error) {
-	tasks, err := q.Tasks.Read(ctx, []ports.TaskLock{lock})
-	if err != nil {
-		return ports.LockedTask{}, err
+	tenant, err := q.Tasks.Locate(ctx, tenants, lock.ID)
+	if err != nil || tenant == "" {
+		return ports.LockedTask{}, cmp.Or(err, unknown(lock.ID))
 	}
-	if len(tasks) == 0 || tenants != nil && !slices.Contains(tenants, tasks[0].Ref.Tenant) {
-		return ports.LockedTask{}, unknown(lock.ID)
+	tasks, err := q.Tasks.Read(ctx, []ports.TaskLock{{Tenant: tenant, ID: lock.ID}})
+	if err != nil || len(tasks) == 0 {
+		return ports.LockedTask{}, cmp.Or(err, unknown(lock.ID))
 	}
 	t := tasks[0]
 	switch {

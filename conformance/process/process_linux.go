@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // nobody is the user and the group that servers run as when the tests run as root.
@@ -86,16 +87,23 @@ func (p *Process) Pause() error { return p.signalTree(syscall.SIGSTOP) }
 // Resume undoes Pause.
 func (p *Process) Resume() error { return p.signalTree(syscall.SIGCONT) }
 
-// Kill ends the process and everything below it at once, and returns when it is gone. Killing what has ended does nothing.
+// Kill ends the process and everything below it at once, and returns when all of it is gone. Killing what has ended does nothing.
 func (p *Process) Kill() error {
 	if p.ended() {
 		return nil
 	}
 	err := p.Pause() // a child whose parent is gone is nobody's child, and would not be found
-	for _, pid := range p.tree() {
+	all := p.tree()
+	for _, pid := range all {
 		err = errors.Join(err, signal(pid, syscall.SIGKILL))
 	}
 	<-p.done
+	// A child that lives on for a moment still holds its parent's memory and files, and a new parent would not start.
+	for _, pid := range all {
+		for state(pid).runs() {
+			time.Sleep(time.Millisecond)
+		}
+	}
 	return err
 }
 
@@ -159,23 +167,31 @@ func children(pid int) []int {
 	}
 	var found []int
 	for _, e := range entries {
-		if child, err := strconv.Atoi(e.Name()); err == nil && parent(child) == pid {
+		if child, err := strconv.Atoi(e.Name()); err == nil && state(child).parent == pid {
 			found = append(found, child)
 		}
 	}
 	return found
 }
 
-// parent reads the fourth field of a process's stat line; the second is a name in parentheses that may hold anything. 0: ended.
-func parent(pid int) int {
+// status is what the kernel says of a process: the third and the fourth field of its stat line.
+type status struct {
+	state  string // Z: ended, and nobody has asked how; empty: not there
+	parent int
+}
+
+func (s status) runs() bool { return s.state != "" && s.state != "Z" }
+
+// state reads a stat line. Its second field is a name in parentheses that may hold anything.
+func state(pid int) status {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0
+		return status{} // ended
 	}
 	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
 	if len(fields) < 2 {
-		return 0
+		return status{}
 	}
-	id, _ := strconv.Atoi(fields[1])
-	return id
+	parent, _ := strconv.Atoi(fields[1])
+	return status{fields[0], parent}
 }

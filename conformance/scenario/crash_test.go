@@ -90,7 +90,7 @@ func TestKillInMidSendDeliversAgainUnderTheSameKey(t *testing.T) {
 	a := f.Start("a")
 	a.Deploy(orders)
 	park(t, a, number)
-	f.Receiver.Answer(0, 2*time.Second)
+	f.Receiver.Answer(0, time.Second)
 	for i := 1; i <= number; i++ {
 		a.MustSend(decide(i))
 	}

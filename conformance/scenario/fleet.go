@@ -48,6 +48,7 @@ var quick = Settings{
 	"sutra.lease.ttl":                 "PT3S",
 	"sutra.outbox.claim-timeout":      "PT4S",
 	"sutra.outbox.retry.base-delay":   "PT0.1S",
+	"sutra.outbox.send-timeout":       "PT1.5S",
 	"sutra.outbox.retry.max-delay":    "PT1S",
 	"sutra.outbox.tick-interval":      "PT0.2S",
 	"sutra.shutdown.grace":            "PT15S",

@@ -27,6 +27,7 @@ type Process struct {
 	Idempotent bool    // a failed start stores nothing
 	Starts     []Start
 	Catches    []Catch
+	Gathers    bool // some gateway waits for tokens that may still come: inclusive or complex
 
 	nodes map[string]*Node
 	flows map[string]*Flow

@@ -11,6 +11,7 @@ func (s nodeSet) add(i int) { s[i/64] |= 1 << (i % 64) }
 // without passing the gateway: along sequence flows, links, and from an activity to its boundary events.
 func (c *compiler) reach() {
 	for _, g := range c.p.Nodes {
+		c.p.Gathers = c.p.Gathers || g.Kind == Inclusive || g.Kind == Complex
 		if g.Kind != Inclusive && g.Kind != Complex || len(g.In) < 2 {
 			continue
 		}

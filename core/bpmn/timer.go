@@ -113,16 +113,23 @@ func (c *compiler) timerText(e *element, valid func(string) error) *Text {
 		}
 		return &Text{Literal: source}
 	}
-	if !strings.HasPrefix(source, "=") && !strings.HasPrefix(source, "${") {
-		if compiled, broken := feel.Compile(source); broken == nil && len(compiled.Names()) == 0 && !strings.ContainsAny(source, "(@") {
-			c.refuse(e, fault.ModelExpression, "%v; write ISO 8601, or = and a FEEL expression", err)
-			return nil
-		}
+	if looksISO(source) {
+		c.refuse(e, fault.ModelExpression, "%v; write ISO 8601, or = and a FEEL expression", err)
+		return nil
 	}
 	if x := c.expression(e, source); x != nil {
 		return &Text{Expr: x}
 	}
 	return nil
+}
+
+// looksISO says that text was meant to be ISO 8601, so that its mistakes are not taken for FEEL.
+func looksISO(text string) bool {
+	text = strings.TrimPrefix(text, "-")
+	if text == "" || text[0] >= '0' && text[0] <= '9' {
+		return text != ""
+	}
+	return len(text) > 1 && (text[0] == 'P' || text[0] == 'R') && (text[1] >= '0' && text[1] <= '9' || text[1] == 'T' || text[1] == '/')
 }
 
 func zoned(text string) bool {

@@ -16,6 +16,7 @@ import (
 	"github.com/sutra-engine/sutra/core/archive"
 	"github.com/sutra-engine/sutra/core/bpmn"
 	"github.com/sutra-engine/sutra/core/channel"
+	"github.com/sutra-engine/sutra/core/dmn"
 	"github.com/sutra-engine/sutra/core/lint"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports"
@@ -134,7 +135,7 @@ type compiler struct {
 	rev       *Revision
 	processes []*bpmn.Process
 	templates map[string]*step.Template
-	decisions decisions
+	decisions dmn.Library
 	findings  []lint.Finding
 }
 
@@ -235,7 +236,7 @@ func (c *compiler) readModels() {
 		}
 	}
 	if len(seen) == 0 && !lint.Refused(c.findings) {
-		c.refuse(fault.ProcessNone, "bpmn", 0, "the package has no executable process; add a model with isExecutable=\"true\" under bpmn/")
+		c.refuse(fault.ModelNoProcess, "bpmn", 0, "the package has no executable process; add a model with isExecutable=\"true\" under bpmn/")
 	}
 }
 
@@ -294,10 +295,10 @@ func (c *compiler) checkNames() {
 			c.checkDecision(p, n)
 			for _, use := range uses(n) {
 				if use.channel != "" && c.rev.Channels[use.channel].Name == "" {
-					c.missing(p, n, fault.ChannelMissing, "channel", use.channel, slices.Sorted(maps.Keys(c.rev.Channels)))
+					c.missing(p, n, fault.ModelChannelUnknown, "channel", use.channel, slices.Sorted(maps.Keys(c.rev.Channels)))
 				}
 				if use.template != "" && c.templates[use.template] == nil {
-					c.missing(p, n, fault.TemplateMissing, "template", use.template, slices.Sorted(maps.Keys(c.templates)))
+					c.missing(p, n, fault.ModelTemplateUnknown, "template", use.template, slices.Sorted(maps.Keys(c.templates)))
 				}
 			}
 		}

@@ -17,6 +17,10 @@ func (r *reader) compile(n *node) {
 			names = append(names, q.prefix)
 		}
 		names = append(names, q.node.name)
+		if q.node.loose {
+			names = append(names, q.node.id)
+			names = append(names, outputNames(q.node.source)...)
+		}
 	}
 	switch n.kind {
 	case kindDecision:
@@ -32,6 +36,19 @@ func (r *reader) compile(n *node) {
 		n.result = r.typeOf(body)
 		n.logic = r.body(body, n.parameters, append(names, n.name))
 	}
+}
+
+// outputNames answers the names of the outputs of a decision's table.
+func outputNames(decision *element) []string {
+	t := decision.child("decisionTable")
+	if t == nil {
+		return nil
+	}
+	var names []string
+	for _, output := range t.all("output") {
+		names = append(names, canonical(output.attr("name")))
+	}
+	return names
 }
 
 // expressionOf answers the child that is a boxed expression, or nil.

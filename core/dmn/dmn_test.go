@@ -157,6 +157,23 @@ func TestOnlyUndeclaredNamesAreVisibleUnrequired(t *testing.T) {
 	want(t, model, "open", `{"weather":"wet"}`, `wet`)
 }
 
+func TestDecisionsWithoutVariableAreReadByIDAndOutput(t *testing.T) {
+	rule := func(test, result string) string {
+		return `<rule><inputEntry><text><![CDATA[` + test + `]]></text></inputEntry><outputEntry><text>` + result + `</text></outputEntry></rule>`
+	}
+	decision := func(id, reads, output, rules string) string {
+		return `<decision id="` + id + `" name="The ` + id + `"><informationRequirement><requiredDecision href="#weather"/></informationRequirement>
+			<decisionTable><input><inputExpression><text>` + reads + `</text></inputExpression></input><output name="` + output + `"/>` + rules + `</decisionTable></decision>`
+	}
+	weather := strings.Replace(decision("weather", "degrees", "season", rule(`> 20`, `"summer"`)+rule(`<= 20`, `"winter"`)),
+		`<informationRequirement><requiredDecision href="#weather"/></informationRequirement>`, ``, 1)
+	model := read(t, weather+decision("dish", "season", "dish", rule(`"summer"`, `"salad"`))+decision("drink", "weather", "drink", rule(`"summer"`, `"juice"`))+
+		decision("long", "The weather", "x", rule(`"winter"`, `"tea"`)))
+	want(t, model, "dish", `{"degrees":30}`, `salad`)
+	want(t, model, "drink", `{"degrees":30}`, `juice`)
+	want(t, model, "long", `{"degrees":10}`, `tea`)
+}
+
 func TestBoxedExpressionsEvaluate(t *testing.T) {
 	literal := func(text string) string {
 		return `<literalExpression><text><![CDATA[` + text + `]]></text></literalExpression>`

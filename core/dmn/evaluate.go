@@ -86,6 +86,11 @@ func (e *evaluation) required(n *node) (feel.Context, error) {
 			return nil, err
 		}
 		if q.prefix == "" {
+			for alias, value := range q.node.aliases(v) {
+				if _, taken := names[alias]; !taken {
+					names[alias] = value
+				}
+			}
 			names[q.node.name] = v
 			continue
 		}

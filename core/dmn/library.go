@@ -11,6 +11,15 @@ type Library []*Model
 // Knows reports whether a decision or decision service can be asked for.
 func (l Library) Knows(decision string) bool { return l.holder(decision) != nil }
 
+// Decisions answers the names of the decisions of all models.
+func (l Library) Decisions() []string {
+	var names []string
+	for _, m := range l {
+		names = append(names, m.Decisions()...)
+	}
+	return names
+}
+
 // Decide evaluates a decision or decision service of any of the models, as Model.Evaluate does.
 func (l Library) Decide(decision string, env feel.Env) (feel.Value, error) {
 	m := l.holder(decision)

@@ -1,6 +1,7 @@
 package dmn
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/sutra-engine/sutra/core/feel"
@@ -44,11 +45,31 @@ type node struct {
 	typ      feel.Type
 	requires []requirement
 	logic    logic // of a decision, or the body of a knowledge model; nil when there is none
+	loose    bool  // a decision without variable, as the tools of Camunda draw them
 
 	parameters []feel.Parameter // of a knowledge model or a service
 	result     feel.Type        // of a knowledge model's body
 
 	outputs, inputs []*node // of a service; inputs in the order of its parameters
+}
+
+// aliases are the names beside its own by which a decision without variable is read: its id, as Camunda 8 has it, and the names of
+// its table's outputs, as Camunda 7 has it. The standard gives such a decision no name at all.
+func (n *node) aliases(value feel.Value) feel.Context {
+	if !n.loose {
+		return nil
+	}
+	aliases := feel.Context{}
+	t, ok := n.logic.(*table)
+	if ok && len(t.outputs) == 1 && t.outputs[0].name != "" {
+		aliases[t.outputs[0].name] = value
+	} else if context, isContext := value.(feel.Context); ok && isContext {
+		maps.Copy(aliases, context)
+	}
+	if n.id != "" {
+		aliases[n.id] = value
+	}
+	return aliases
 }
 
 // requirement is a node that another one may read, under a name that an import may stand before.
@@ -86,6 +107,3 @@ func (m *Model) find(key string, kinds ...kind) *node {
 	}
 	return nil
 }
-
-// Has says that the model holds a decision or decision service of this id or name.
-func (m *Model) Has(decision string) bool { return m.find(decision, kindDecision, kindService) != nil }

@@ -87,6 +87,7 @@ func (r *reader) nodes() {
 		default:
 			continue
 		}
+		n.loose = n.kind == kindDecision && e.child("variable") == nil
 		if variable := e.child("variable"); variable != nil {
 			n.typ = r.typeOf(variable)
 			if name := variable.attr("name"); name != "" && n.name == "" {

@@ -15,7 +15,7 @@ type File struct {
 
 // ReadAll reads files that may import each other, in whatever order they come. The models stand in the order of the files; what
 // cannot be read at all is left out. Two models of one namespace, and models that import each other, are refused.
-func ReadAll(files []File) ([]*Model, []lint.Finding) {
+func ReadAll(files []File) (Library, []lint.Finding) {
 	b := batch{files: files, states: make([]state, len(files)), roots: make([]*element, len(files))}
 	for i, f := range files {
 		b.roots[i], _ = parseXML(f.Data)
@@ -23,7 +23,7 @@ func ReadAll(files []File) ([]*Model, []lint.Finding) {
 	for i := range files {
 		b.read(i)
 	}
-	var models []*Model
+	var models Library
 	for _, s := range b.states {
 		if s.model != nil {
 			models = append(models, s.model)

@@ -36,6 +36,9 @@ func (r *run) target(ev *Event) *wait {
 	case KindMessage:
 		return r.messageWait(ev)
 	case KindSignal:
+		if ev.From.Instance == r.ref.ID {
+			return nil // served in the step that threw it
+		}
 		return r.waitByID(ev.Wait, ports.WaitSignal)
 	case KindTimer:
 		return r.waitByID(ev.Wait, ports.WaitTimer)
@@ -109,12 +112,8 @@ func (r *run) consumes(ev *Event, w *wait) {
 	}
 }
 
-// cancel ends the instance by the will of an operator or its parent, without compensation.
+// cancel ends the instance by the will of an operator, or of its parent, without compensation.
 func (r *run) cancel(ev *Event) bool {
-	if r.head.Parent != nil && ev.From.Instance.IsZero() {
-		r.fail(fault.CancelHasParent, nil, "the instance was called by another one; cancel that one")
-		return true
-	}
 	r.consumes(ev, nil)
 	r.head.Failure = nil
 	r.end(ports.Cancelled)

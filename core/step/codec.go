@@ -106,7 +106,7 @@ func encodePayload(headers []ports.Header, value feel.Value) ([]byte, error) {
 
 // kinds are the events that inbox rows become.
 var kinds = map[ports.MessageKind]EventKind{
-	ports.KindMessage: KindMessage, ports.KindStart: KindStart, ports.KindRelay: KindMessage, ports.KindSignalled: KindSignal,
+	ports.KindMessage: KindMessage, ports.KindStart: KindStart, ports.KindRelay: KindMessage, ports.KindSignal: KindSignal, ports.KindSignalled: KindSignal,
 	ports.KindChildStart: KindChildStart, ports.KindChildDone: KindChildDone, ports.KindChildError: KindChildError,
 	ports.KindChildEscalation: KindChildEscalation, ports.KindChildCancel: KindCancel, ports.KindCallReply: KindCallReply,
 	ports.KindCallFailed: KindCallFailed, ports.KindTaskDone: KindTaskDone, ports.KindTaskError: KindTaskError, ports.KindReplay: "",

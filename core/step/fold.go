@@ -58,6 +58,9 @@ func resume(p *Program, c Claimed, events []Event) Result {
 // refuse answers for an instance that takes no events: one that has ended, or is FAILED. Operators may cancel a FAILED one.
 func refuse(s *token.Snapshot, events []Event) *Result {
 	outcome := NotTried
+	if s.Parent != nil && slices.ContainsFunc(events, func(ev Event) bool { return ev.Kind == KindCancel && ev.From.Instance.IsZero() }) {
+		return &Result{Err: fault.CancelHasParent.With("the instance was called by %s; cancel that one", s.Parent.Instance)}
+	}
 	switch {
 	case s.Status.Ended():
 		outcome = Unmatched

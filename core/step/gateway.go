@@ -91,6 +91,9 @@ func (r *run) split(t *tok, extra feel.Context) {
 // release looks, with no other work left, for a joining gateway that can fire: complex ones by their conditions, inclusive ones for
 // which no more tokens can come. By scope, then document order. It answers whether one fired.
 func (r *run) release() bool {
+	if !r.g.Gathers {
+		return false
+	}
 	for _, c := range r.scopes {
 		if c.dead || c.live == 0 {
 			continue

@@ -107,8 +107,8 @@ func (r *run) roundDone(c *scope) {
 		index, _ := whole(c.variables["loopCounter"])
 		v := r.eval(l.Element, c, nil, body.node)
 		if r.storable(l.Output, v) {
-			b.Results = append(b.Results, token.Result{Index: int64(index), Value: v})
-			slices.SortFunc(b.Results, func(x, y token.Result) int { return int(x.Index - y.Index) })
+			at, _ := slices.BinarySearchFunc(b.Results, int64(index), func(x token.Result, i int64) int { return int(x.Index - i) })
+			b.Results = slices.Insert(b.Results, at, token.Result{Index: int64(index), Value: v})
 		}
 	}
 	switch {

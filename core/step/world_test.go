@@ -383,12 +383,9 @@ func (w *world) deliverOne(m ports.Message) {
 	}
 }
 
-// fanOut delivers a signal to every wait of other instances.
+// fanOut delivers a signal to every wait that there is.
 func (w *world) fanOut(m ports.Message) {
 	for _, i := range w.order {
-		if i.ref.ID == m.Source {
-			continue
-		}
 		var ids []ports.WaitID
 		for _, x := range i.waits {
 			if x.Kind == ports.WaitSignal && x.Name == m.Name {
@@ -396,7 +393,7 @@ func (w *world) fanOut(m ports.Message) {
 			}
 		}
 		slices.Sort(ids)
-		ev, err := step.EventOf(ports.Message{Kind: ports.KindSignalled, Payload: m.Payload, Accepted: w.now})
+		ev, err := step.EventOf(ports.Message{Kind: ports.KindSignalled, Source: m.Source, Payload: m.Payload, Accepted: w.now})
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func Encode(s *Snapshot) ([]byte, error) {
 	}
 	body, err := Marshal(w)
 	if err != nil {
-		return nil, err
+		return nil, fault.ValueNotStorable.With("%w", err)
 	}
 	return append([]byte{'S', 'T', Format, 0}, body...), nil
 }

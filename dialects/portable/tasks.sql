@@ -65,3 +65,10 @@ AND t.tenant = :tenant?
 AND t.id > :after
 ORDER BY t.id
 :page
+
+-- name: task_tenant
+-- scope: fleet
+-- rows: id uuid
+SELECT t.tenant
+FROM sutra_task AS t
+WHERE t.id IN :rows

@@ -79,11 +79,8 @@ const (
 	SecretLiteral     Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
 	SchemaInvalid     Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
 	TemplateInvalid   Code = "SUTRA.DEPLOY.TEMPLATE.INVALID"
-	TemplateMissing   Code = "SUTRA.MODEL.TEMPLATE.UNKNOWN"
-	ChannelMissing    Code = "SUTRA.MODEL.CHANNEL.UNKNOWN"
 	PatternInvalid    Code = "SUTRA.MODEL.PATTERN.INVALID"
 	ProcessTwice      Code = "SUTRA.MODEL.PROCESS.DUPLICATE"
-	ProcessNone       Code = "SUTRA.MODEL.PROCESS.NONE"
 	DeployInvalid     Code = "SUTRA.DEPLOY.PACKAGE.REFUSED"
 	DoorTaken         Code = "SUTRA.DEPLOY.DOOR.TAKEN"
 	DeploySuperseded  Code = "SUTRA.DEPLOY.SLOT.SUPERSEDED"
@@ -173,11 +170,8 @@ var table = append([]Entry{
 	{SecretLiteral, Reject, 422},
 	{SchemaInvalid, Reject, 422},
 	{TemplateInvalid, Reject, 422},
-	{TemplateMissing, Reject, 422},
-	{ChannelMissing, Reject, 422},
 	{PatternInvalid, Reject, 422},
 	{ProcessTwice, Reject, 422},
-	{ProcessNone, Reject, 422},
 	{DeployInvalid, Reject, 422},
 	{DoorTaken, Reject, 409},
 	{DeploySuperseded, Reject, 409},

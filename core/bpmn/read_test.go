@@ -1,0 +1,212 @@
+package bpmn_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"github.com/sutra-engine/sutra/core/bpmn"
+	"github.com/sutra-engine/sutra/core/lint"
+)
+
+func mustRead(t *testing.T, text string) *bpmn.Model {
+	t.Helper()
+	m, findings := read(text)
+	if m == nil {
+		t.Fatalf("refused: %v", findings)
+	}
+	return m
+}
+
+func utf16Of(text string) string {
+	out := []byte{0xFF, 0xFE}
+	for _, u := range utf16.Encode([]rune(text)) {
+		out = append(out, byte(u), byte(u>>8))
+	}
+	return string(out)
+}
+
+func TestReadsWhatToolsWrite(t *testing.T) {
+	plain := within(`<task id="x" name="grün"/>`)
+	prefixed := `<?xml version="1.0"?><b:definitions xmlns:b="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:bpmndi="http://www.omg.org/spec/BPMN/20100524/DI" xmlns:v="http://vendor">
+<b:process id="p"><b:extensionElements><v:anything a="1"><v:deep/></v:anything></b:extensionElements><b:startEvent id="start"/><b:task id="x" name="gr&#252;n" v:color="red"/></b:process>
+<bpmndi:BPMNDiagram id="d"><bpmndi:BPMNPlane id="x"/></bpmndi:BPMNDiagram></b:definitions>`
+	for name, text := range map[string]string{
+		"plain": plain, "prefixed": prefixed, "byte order mark": "\xef\xbb\xbf" + plain, "comment": "<!-- tool -->" + plain,
+		"UTF-16":       utf16Of(`<?xml version="1.0" encoding="UTF-16"?>` + plain),
+		"ISO-8859-1":   `<?xml version="1.0" encoding="ISO-8859-1"?>` + strings.ReplaceAll(plain, "ü", "\xfc"),
+		"windows-1252": `<?xml version="1.0" encoding="windows-1252"?>` + strings.ReplaceAll(plain, "ü", "\xfc"),
+	} {
+		m := mustRead(t, text)
+		if n := m.Processes[0].Node("x"); n == nil || n.Name != "grün" {
+			t.Errorf("%s: node x is %+v", name, n)
+		}
+	}
+}
+
+func TestCDATAIsText(t *testing.T) {
+	m := mustRead(t, within(`<scriptTask id="x"><script><![CDATA[ if 1 < 2 then "a" else "b" ]]></script></scriptTask>`))
+	if got := m.Processes[0].Node("x").Task.Script.Source; got != `if 1 < 2 then "a" else "b"` {
+		t.Error(got)
+	}
+}
+
+func TestProcessesThatAreNotExecutableAreDocumentary(t *testing.T) {
+	m, findings := read(head + `<process id="a"><task id="x"/></process><process id="b"><serviceTask id="y"/></process></definitions>`)
+	if m == nil || len(m.Processes) != 0 || len(findings) != 1 || findings[0].Level != lint.Warning {
+		t.Errorf("%v %v", m, findings)
+	}
+	m = mustRead(t, head+`<process id="a"><serviceTask id="x"/></process><process id="b" isExecutable="true"><task id="y"/></process></definitions>`)
+	if len(m.Processes) != 1 || m.Processes[0].ID != "b" {
+		t.Errorf("%+v", m.Processes)
+	}
+}
+
+func TestStartsAndCatches(t *testing.T) {
+	m := mustRead(t, head+`<process id="p" isExecutable="true"><startEvent id="none"/>
+<startEvent id="door">`+ext(`<q:source channel="orders" name="order"/><q:alias name="k" expression="order.id" unique="true" onConflict="correlate"/>`)+`</startEvent>
+<startEvent id="named">`+msg+`</startEvent><startEvent id="nightly">`+strings.Replace(cycle, "R3/PT1H", "R/P1D", 1)+`</startEvent><startEvent id="sig"><signalEventDefinition signalRef="s"/></startEvent>
+<task id="t"/><boundaryEvent id="b" attachedToRef="t">`+ext(`<q:source channel="decisions"/><q:alias name="k" expression="payload.id"/>`)+msg+`</boundaryEvent>
+<receiveTask id="r" messageRef="m"/></process></definitions>`)
+	p := m.Processes[0]
+	var got []string
+	for _, s := range p.Starts {
+		got = append(got, s.Node.ID+" "+string(s.Kind)+" "+s.Wakes())
+	}
+	if want := "none  ,door message orders,named message m,nightly timer ,sig signal s"; strings.Join(got, ",") != want {
+		t.Errorf("starts %q, want %q", strings.Join(got, ","), want)
+	}
+	if p.Starts[3].Timer.Cycle.Literal != "R/P1D" {
+		t.Errorf("timer %+v", p.Starts[3].Timer)
+	}
+	if len(p.Catches) != 2 || p.Catches[0].Channel != "decisions" || p.Catches[0].Aliases[0].Name != "k" || p.Catches[1].Message != "m" {
+		t.Errorf("catches %+v", p.Catches)
+	}
+	if a := p.Node("door").Aliases[0]; !a.Unique || !a.Correlate {
+		t.Errorf("alias %+v", a)
+	}
+}
+
+func TestForeignExtensionsHaveEquals(t *testing.T) {
+	m := mustRead(t, within(`
+<serviceTask id="z">`+ext(`<zeebe:taskDefinition type="=topic" retries="5"/><zeebe:taskHeaders><zeebe:header key="k" value="v"/></zeebe:taskHeaders>`)+`</serviceTask>
+<serviceTask id="c" camunda:type="external" camunda:topic="t" camunda:asyncBefore="true"/>
+<task id="io">`+ext(`<camunda:inputOutput><camunda:inputParameter name="a">text</camunda:inputParameter><camunda:inputParameter name="l"><camunda:list><camunda:value>1</camunda:value><camunda:value>=x</camunda:value></camunda:list></camunda:inputParameter><camunda:outputParameter name="m"><camunda:map><camunda:entry key="k">=y</camunda:entry></camunda:map></camunda:outputParameter></camunda:inputOutput>`)+`</task>
+<userTask id="u" camunda:assignee="me" camunda:formKey="f"/>
+<userTask id="v">`+ext(`<zeebe:userTask/><zeebe:assignmentDefinition assignee="=who" candidateGroups="g"/><zeebe:formDefinition formId="f2"/>`)+`</userTask>
+<businessRuleTask id="d" camunda:decisionRef="dec" camunda:resultVariable="r"/>
+<task id="mi"><multiInstanceLoopCharacteristics camunda:collection="items" camunda:elementVariable="item"/></task>
+<callActivity id="call" calledElement="p">`+ext(`<camunda:in source="a" target="b"/><camunda:in businessKey="#{x}"/><camunda:out variables="all"/>`)+`</callActivity>`))
+	p := m.Processes[0]
+	if z := p.Node("z").Task; z.Topic.Expr.Source != "topic" || z.Retries.Literal != "5" || z.Headers[0].Value.Literal != "v" {
+		t.Errorf("zeebe:taskDefinition %+v", z)
+	}
+	if c := p.Node("c").Task; c.How != bpmn.External || c.Topic.Literal != "t" {
+		t.Errorf("camunda external %+v", c)
+	}
+	in := p.Node("io").Inputs
+	if in[0].Text != "text" || in[1].Expr.Source != `["1", x]` || p.Node("io").Outputs[0].Expr.Source != `{"k": y}` {
+		t.Errorf("camunda:inputOutput %+v", in)
+	}
+	if u, v := p.Node("u").Task, p.Node("v").Task; len(u.Headers) != 2 || len(v.Headers) != 3 || v.Headers[0].Value.Expr.Source != "who" || !u.Open || u.Topic.Literal != bpmn.UserTopic {
+		t.Errorf("user tasks %+v %+v", u, v)
+	}
+	if d := p.Node("d").Task; d.How != bpmn.Decision || d.Decision.Literal != "dec" || d.Result != "r" {
+		t.Errorf("decision %+v", d)
+	}
+	if l := p.Node("mi").Loop; l.Collection.Source != "items" || l.Item != "item" {
+		t.Errorf("multi-instance %+v", l)
+	}
+	if call := p.Node("call"); call.Call.Process.Literal != "p" || !call.Call.AllOut || len(call.Inputs) != 1 {
+		t.Errorf("call %+v", call)
+	}
+}
+
+func TestRepeatingIntervals(t *testing.T) {
+	for text, want := range map[string]bpmn.Cycle{
+		"R3/PT10M": {Repeats: 3, Period: "PT10M"}, "R/P1M": {Repeats: -1, Period: "P1M"}, "PT5S": {Repeats: -1, Period: "PT5S"},
+		"R2/2026-01-31T00:00:00Z/P1D": {Repeats: 2, Start: time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC), Period: "P1D"},
+	} {
+		if got, err := bpmn.ParseCycle(text); err != nil || got != want {
+			t.Errorf("%s: %+v %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "R", "R-1/PT1S", "Rx/PT1S", "R3/PT0S", "R3/-PT1S", "R/a/b/c", "0 0 * * *"} {
+		if got, err := bpmn.ParseCycle(text); err == nil {
+			t.Errorf("%q was read as %+v", text, got)
+		}
+	}
+	c := bpmn.Cycle{Period: "P1M"}
+	if got, _ := c.Nth(time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC), 2); got.Format("2006-01-02") != "2026-03-31" {
+		t.Errorf("two months after the 31st of January is %v: it drifted", got)
+	}
+}
+
+// miwg is what becomes of each reference model of the BPMN Model Interchange Working Group, as it was drawn: the number of processes
+// that can run, or the first reason why not.
+var miwg = map[string]string{
+	"A.1.0": "documentary", "A.2.0": "documentary", "A.2.1": "documentary", "A.3.0": "documentary", "A.4.0": "documentary", "A.4.1": "documentary",
+	"B.1.0": "documentary", "B.2.0": "documentary",
+	"C.1.0": "SUTRA.MODEL.ELEMENT.UNSUPPORTED", // a service task by class alone, JUEL conditions
+	"C.1.1": "SUTRA.MODEL.ELEMENT.UNSUPPORTED", // XPath conditions
+	"C.2.0": "documentary",
+	"C.3.0": "SUTRA.MODEL.ATTRIBUTE.UNSUPPORTED", // start quantity 2
+	"C.4.0": "documentary", "C.5.0": "documentary",
+	"C.6.0": "SUTRA.MODEL.ELEMENT.UNSUPPORTED", // messages without names
+	"C.7.0": "SUTRA.MODEL.ELEMENT.UNSUPPORTED", // tasks that say not how
+	"C.8.0": "documentary",
+	"C.8.1": "SUTRA.MODEL.EXPRESSION.INVALID", // boxed DMN inside a transformation
+	"C.9.0": "1 process", "C.9.1": "1 process", "C.9.2": "1 process",
+}
+
+func TestInterchangeModels(t *testing.T) {
+	folder := os.Getenv("SUTRA_TEST_DATA")
+	if folder == "" {
+		folder = filepath.Join("..", "..", "..", "shared", "data")
+	}
+	files, _ := filepath.Glob(filepath.Join(folder, "bpmn-miwg", "*.bpmn"))
+	if len(files) == 0 {
+		t.Skipf("no BPMN interchange models below %s; set SUTRA_TEST_DATA", folder)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".bpmn")
+		m, findings := bpmn.Read(filepath.Base(file), data, bpmn.Limits{})
+		got := "documentary"
+		if m == nil {
+			for _, f := range findings {
+				if f.Level == lint.Error {
+					got = string(f.Code)
+					break
+				}
+			}
+		} else if n := len(m.Processes); n > 0 {
+			got = strings.TrimSuffix(strings.Repeat("1 process, ", n), ", ")
+		}
+		if got != miwg[name] {
+			t.Errorf("%s: %s, want %s", name, got, miwg[name])
+			for _, f := range findings {
+				t.Log(f)
+			}
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(within("")))
+	for _, c := range refusals {
+		f.Add([]byte(c.model))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, findings := bpmn.Read("f", data, bpmn.Limits{Elements: 500, Depth: 40})
+		if (m == nil) != lint.Refused(findings) {
+			t.Fatalf("model %v, refused %v", m, lint.Refused(findings))
+		}
+	})
+}
