@@ -32,6 +32,7 @@ const (
 	AliasTaken     Code = "SUTRA.RUNTIME.ALIAS.TAKEN"
 	Busy           Code = "SUTRA.RUNTIME.LANE.BUSY"
 	ShuttingDown   Code = "SUTRA.RUNTIME.REPLICA.SHUTTING_DOWN"
+	StepPanicked   Code = "SUTRA.RUNTIME.STEP.PANICKED"
 	NotReady       Code = "SUTRA.RUNTIME.REPLICA.NOT_READY"
 
 	ChannelUnknown  Code = "SUTRA.INTAKE.CHANNEL.UNKNOWN"
@@ -130,6 +131,7 @@ var table = append([]Entry{
 	{AliasTaken, Reject, 409},
 	{Busy, Redeliver, 429},
 	{ShuttingDown, Redeliver, 503},
+	{StepPanicked, Bug, 500},
 	{NotReady, Redeliver, 503},
 	{ChannelUnknown, Reject, 404},
 	{BodyTooLarge, Reject, 413},
