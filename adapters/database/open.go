@@ -15,11 +15,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver of migrations on PostgreSQL
 	"github.com/jmoiron/sqlx"
+	_ "modernc.org/sqlite" // the driver of SQLite
+
 	"github.com/sutra-engine/sutra/dialects"
 	"github.com/sutra-engine/sutra/dialects/postgres"
 	"github.com/sutra-engine/sutra/dialects/sqlite"
 	"github.com/sutra-engine/sutra/ports/fault"
-	_ "modernc.org/sqlite" // the driver of SQLite
 )
 
 // Dialects are the databases of this repository.

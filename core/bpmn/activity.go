@@ -63,7 +63,7 @@ func (c *compiler) activity(n *Node, e *element) {
 			c.refuse(e, fault.ModelAttribute, "%s=%q is not executed; only 1 is", quantity, q)
 		}
 	}
-	n.Loop = c.loop(n, e)
+	n.Loop = c.loop(e)
 	n.Aliases = c.aliases(e)
 	switch n.Kind {
 	case CallActivity:
