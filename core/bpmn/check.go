@@ -1,6 +1,8 @@
 package bpmn
 
 import (
+	"slices"
+
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
@@ -260,9 +262,17 @@ func (c *compiler) routes() {
 		}
 		if n.Event != nil && n.Event.Kind == Message && n.Kind != EndEvent && n.Kind != ThrowEvent {
 			r := route(n)
-			c.p.Catches = append(c.p.Catches, Catch{Node: n, Channel: r.Channel, Message: r.Message, Aliases: n.Aliases})
+			c.p.Catches = append(c.p.Catches, Catch{Node: n, Channel: r.Channel, Message: r.Message, Aliases: keys(n)})
 		}
 	}
+}
+
+// keys are the aliases by which a message finds a waiting node.
+func keys(n *Node) []Alias {
+	if n.Source != nil || n.Event.Key == nil {
+		return n.Aliases
+	}
+	return append(slices.Clone(n.Aliases), Alias{Name: "message:" + n.Event.Name.Literal, Expr: n.Event.Key, Subscriber: true, Line: n.Line})
 }
 
 func route(n *Node) Start {

@@ -87,6 +87,17 @@ func TestEachKeyWakesItsOwnIteration(t *testing.T) {
 	}
 }
 
+func TestIterationsWithTheSameKeyShareARow(t *testing.T) {
+	w := newWorld(t, process(start("s"), el("subProcess", "sub", pass("k", alias("order", "item")), catch("c", source("decisions"), alias("order", "payload.id")), path("k", "c"), multi("", over(`["A", "A"]`, "item"))), path("s", "sub")))
+	i := w.start("")
+	for range 2 {
+		if got := i.message("decisions", "", `{"id": "A"}`); got != step.Applied {
+			t.Fatal(got)
+		}
+	}
+	i.want("completed")
+}
+
 func TestSequentialSurvivesRestart(t *testing.T) {
 	w := newWorld(t, process(start("s"), worker("a", each(`isSequential="true"`, "[10, 20, 30]")), worker("b"), path("s", "a", "b")))
 	i := w.start("")
