@@ -116,6 +116,14 @@ func TestEscalationInterruptsOrNot(t *testing.T) {
 	w.start("").want("task side")
 }
 
+// An escalation that its own handler throws again goes outward.
+func TestEscalationInItsHandlerGoesOutward(t *testing.T) {
+	w := newWorld(t, process(start("s"), sub("sub", start("is"), throw("up", escalation("x1")), worker("a"), path("is", "up", "a"),
+		eventSub("es", startOn("esc", escalation("x1")), throw("again", escalation("x1")), worker("side"), path("esc", "again", "side"))),
+		boundaryOn("b", "sub", escalation("x1")), worker("out"), path("s", "sub"), path("b", "out")))
+	w.start("").want("task a, task out, task side")
+}
+
 func TestSignalReachesEveryArmedWaitOnce(t *testing.T) {
 	w := newWorld(t, definitions(process(start("s"), catch("c", signal("s1")), worker("a"), path("s", "c", "a")),
 		processNamed("thrower", start("ts"), throw("t", signal("s1")), worker("b"), path("ts", "t", "b"))))
