@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"time"
 
 	"github.com/sutra-engine/sutra/ports"
@@ -17,6 +18,23 @@ const (
 	stateFailed  = "failed"
 )
 
+// callbackScheme marks destinations that a caller named: they are sent with less trust than those of a model.
+const callbackScheme = "callback+"
+
+// checkCallbacks refuses a callback that could never be sent, before anything is done.
+func (d *Deployer) checkCallbacks(call ports.Deploy) error {
+	for name, text := range map[string]string{"callback": call.Callback, "notify": call.Notify} {
+		if text == "" {
+			continue
+		}
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !d.Inside) {
+			return fault.CallbackInvalid.With("%s is %q; use an https URL without user", name, text)
+		}
+	}
+	return nil
+}
+
 // options are what an operation keeps of its call.
 type options struct {
 	Supersedes string   `json:"supersedes,omitempty"`
@@ -26,6 +44,9 @@ type options struct {
 // Submit makes the deploy durable and answers at once. What can be refused without the database is refused here: what is no archive, or
 // does not compile, never becomes an operation.
 func (d *Deployer) Submit(ctx context.Context, call ports.Deploy) (ports.ID, error) {
+	if err := d.checkCallbacks(call); err != nil {
+		return ports.ID{}, err
+	}
 	a, _, err := d.compile(call)
 	if err != nil {
 		return ports.ID{}, err
@@ -105,6 +126,9 @@ func (d *Deployer) finish(ctx context.Context, o ports.Operation) error {
 		o.State, o.Fault = stateFailed, &ports.Fault{Code: string(f.Code), Detail: f.Detail}
 		revision = ports.Revision{ID: o.Revision}
 	}
+	if revision.Slot.Tenant == "" {
+		revision.Slot.Tenant = o.Tenant
+	}
 	notices := d.notices(o.Callback, o.Notify, o.ID, revision, o.Fault)
 	if _, err := d.Operations.Close(ctx, o, notices); err != nil {
 		return err
@@ -137,7 +161,7 @@ func (d *Deployer) notices(callback, notify string, of ports.ID, r ports.Revisio
 			continue
 		}
 		out = append(out, ports.Emission{
-			Tenant: r.Slot.Tenant, ID: id, Destination: destination, ContentType: "application/cloudevents+json", Body: body,
+			Tenant: r.Slot.Tenant, ID: id, Destination: callbackScheme + destination, ContentType: "application/cloudevents+json", Body: body,
 		})
 	}
 	return out

@@ -27,6 +27,7 @@ type Config struct {
 	ReplyTimeout                                   time.Duration
 	MaxPayload                                     int64
 	FleetWait                                      time.Duration
+	CallbacksInside                                bool // callbacks may lead to this machine and private networks, over plain http
 
 	Tasks    tasks.Limits
 	Archives archive.Limits

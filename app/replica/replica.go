@@ -96,7 +96,7 @@ func New(d Deps) *Replica {
 	})
 	r.Deployer = deployer.New(deployer.Deps{
 		Deployments: s.Deployments(), Operations: s.Operations(), Served: r.served, Clock: s.Clock(), IDs: d.IDs, Log: d.Log,
-		Archives: c.Archives, Limits: c.Limits, FleetWait: c.FleetWait, Silent: time.Minute, Replica: r.ID, Outbox: func() { r.outbox.Wake() },
+		Archives: c.Archives, Limits: c.Limits, FleetWait: c.FleetWait, Inside: c.CallbacksInside, Silent: time.Minute, Replica: r.ID, Outbox: func() { r.outbox.Wake() },
 	})
 	r.Operator = operator.Operator{Deps: operator.Deps{
 		Instances: s.Instances(), Views: s.Views(), Guard: guard, Programs: r, Clock: s.Clock(), IDs: d.IDs, Log: d.Log, Replica: r.ID,

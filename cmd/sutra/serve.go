@@ -103,12 +103,17 @@ func assemble(s settings, store ports.Store, log *slog.Logger) (process, error) 
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = s.replica.OutboxParallel
 	sender := webhook.New(s.replica.SendTimeout, transport)
+	secret, err := system.Secrets{}.Resolve(s.callbackSecret)
+	if err != nil {
+		return process{}, err
+	}
+	callback := webhook.NewCallback(s.replica.SendTimeout, secret, s.replica.CallbacksInside, system.Now)
 	metrics := telemetry.New()
 	metrics.Backlog(store.Views(), store.Clock())
 	r := replica.New(replica.Deps{
 		Store: store, Config: s.replica, Secrets: system.Secrets{}, IDs: &system.IDs{}, Now: system.Now, Watch: metrics, Log: log,
 		Name: host, Address: listener.Addr().String(),
-		Senders: map[string]ports.Sender{"http": sender, "https": sender},
+		Senders: map[string]ports.Sender{"http": sender, "https": sender, "callback+http": callback, "callback+https": callback},
 	})
 	server := httpapi.New(httpapi.Deps{
 		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
