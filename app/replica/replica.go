@@ -137,8 +137,8 @@ func (r *Replica) Program(ctx context.Context, id ports.DeploymentID, process st
 
 // Door is a transport: it lets work in.
 type Door interface {
-	// Serve lets work in until Shut. It answers nil when it was shut.
-	Serve() error
+	// Serve lets work in until Shut, or until ctx ends. It answers nil when it was shut.
+	Serve(ctx context.Context) error
 	// Shut lets nothing more in and waits, up to ctx, for what is inside to leave.
 	Shut(ctx context.Context) error
 }
@@ -167,7 +167,7 @@ func (r *Replica) Run(ctx context.Context, grace time.Duration, doors ...Door) e
 	failed := make(chan error, len(doors))
 	for _, door := range doors {
 		serving.Go(func() {
-			if err := door.Serve(); err != nil {
+			if err := door.Serve(working); err != nil {
 				failed <- err
 			}
 		})

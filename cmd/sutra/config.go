@@ -162,7 +162,7 @@ func duration(text string) (time.Duration, error) {
 
 func setKeys(s *settings, v string) error {
 	s.keys = nil
-	for _, part := range strings.Split(v, ",") {
+	for part := range strings.SplitSeq(v, ",") {
 		role, secret, ok := strings.Cut(strings.TrimSpace(part), ":")
 		r := httpapi.Role(role)
 		if !ok || secret == "" || r != httpapi.Admin && r != httpapi.Operate && r != httpapi.Worker {

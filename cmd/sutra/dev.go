@@ -67,9 +67,7 @@ type watcher struct {
 }
 
 // Serve deploys the package, and again after each change, until Shut.
-func (w *watcher) Serve() error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+func (w *watcher) Serve(ctx context.Context) error {
 	first := true
 	t := time.NewTicker(watchEvery)
 	defer t.Stop()
@@ -77,6 +75,8 @@ func (w *watcher) Serve() error {
 		w.look(ctx, first)
 		first = false
 		select {
+		case <-ctx.Done():
+			return nil
 		case <-w.stop:
 			return nil
 		case <-t.C:

@@ -100,8 +100,9 @@ func assemble(s settings, store ports.Store, log *slog.Logger) (process, error) 
 	if err != nil {
 		host = "sutra"
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = s.replica.OutboxParallel
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: s.replica.OutboxParallel, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+	}
 	sender := webhook.New(s.replica.SendTimeout, transport)
 	secret, err := system.Secrets{}.Resolve(s.callbackSecret)
 	if err != nil {
