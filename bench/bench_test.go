@@ -71,6 +71,7 @@ func take(ctx context.Context, in ports.Intake, channel string, n int64) error {
 
 // compare runs both loads in turns at each number of callers, and reports medians and their ratio.
 func compare(b *testing.B, w work) {
+	b.Helper()
 	server, err := provision.Start(b.Context(), "postgres", "")
 	if err != nil {
 		b.Skipf("it measures on PostgreSQL: %v", err)
@@ -106,7 +107,7 @@ func load(b *testing.B, callers int, work func(context.Context) error) float64 {
 	defer cancel()
 	var wg sync.WaitGroup
 	var done atomic.Int64
-	began := time.Now() //nolint:forbidigo // a benchmark measures the machine's time
+	began := time.Now()
 	for range callers {
 		wg.Go(func() {
 			for ctx.Err() == nil {
@@ -119,7 +120,7 @@ func load(b *testing.B, callers int, work func(context.Context) error) float64 {
 		})
 	}
 	wg.Wait()
-	return float64(done.Load()) / time.Since(began).Seconds() //nolint:forbidigo // as above
+	return float64(done.Load()) / time.Since(began).Seconds()
 }
 
 func median(of []float64) float64 {
