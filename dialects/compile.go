@@ -29,7 +29,7 @@ var (
 	updateRows = regexp.MustCompile(`(?s)^UPDATE (\w+) AS (\w+)\nSET (.+)\nFROM :rows AS r\nWHERE (.+)$`)
 	deleteRows = regexp.MustCompile(`(?s)^DELETE FROM (\w+) AS (\w+)\nUSING :rows AS r\nWHERE (.+)$`)
 	assigned   = regexp.MustCompile(`(^|,\s*)([a-z_]+) = `)
-	token      = regexp.MustCompile(`IN :rows\b|:[a-z][a-z_0-9]*\??|\br\.[a-z_]+`)
+	token      = regexp.MustCompile(`\bIN :rows\b|:[a-z][a-z_0-9]*\??|\br\.[a-z_]+`)
 )
 
 // Text says a part in this database's words for a group of n rows. A line that names an optional parameter stands only when it is given.
@@ -90,7 +90,7 @@ func optional(part string, given func(name string) bool) string {
 func (d Dialect) spell(part string) string {
 	switch j := d.Joined; {
 	case d.Rows.Inline:
-		part = strings.NewReplacer("\nFROM :rows AS r", "", "\nUSING :rows AS r", "").Replace(part)
+		part = strings.NewReplacer("\nFROM :rows AS r", "", "\nUSING :rows AS r", "", "\nCROSS JOIN :rows AS r", "").Replace(part)
 	case j.Update != "" && updateRows.MatchString(part):
 		m := updateRows.FindStringSubmatch(part)
 		if j.Qualified {

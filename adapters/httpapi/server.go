@@ -56,8 +56,8 @@ func New(d Deps, listener net.Listener) *Server {
 	return s
 }
 
-// Serve answers requests until Shut.
-func (s *Server) Serve() error {
+// Serve answers requests until Shut. Requests have contexts of their own.
+func (s *Server) Serve(context.Context) error {
 	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -50,6 +50,9 @@ func (s *Sender) Send(ctx context.Context, e ports.Emission) (ports.Response, er
 	req.Header.Set("Sutra-Sequence", fmt.Sprint(e.Seq))
 	req.Header.Set("User-Agent", "sutra")
 	res, err := s.client.Do(req)
+	if refused, ok := errors.AsType[*fault.Fault](err); ok {
+		return ports.Response{}, refused // by the dialer
+	}
 	if err != nil {
 		return ports.Response{}, fault.SendFailed.With("no answer from %s: %w", req.URL.Host, err)
 	}

@@ -33,19 +33,24 @@ type Deps struct {
 	Silent      time.Duration // age at which a replica counts as gone, and an operation as abandoned
 	Replica     string
 	Outbox      func() // hears that notices were enqueued
+	// Inside allows callbacks over plain http, as on loopback; whether an address may be reached is the sender's.
+	Inside bool
 }
 
 // Deployer is the ports.Deployer of a replica.
 type Deployer struct {
 	Deps
-	submitted chan ports.ID
+	submitted chan ports.Operation
 }
 
 // New makes a deployer.
-func New(d Deps) *Deployer { return &Deployer{Deps: d, submitted: make(chan ports.ID, 64)} }
+func New(d Deps) *Deployer { return &Deployer{Deps: d, submitted: make(chan ports.Operation, 64)} }
 
 // Deploy makes the archive its slot's active revision.
 func (d *Deployer) Deploy(ctx context.Context, call ports.Deploy) (ports.Deployed, error) {
+	if err := d.checkCallbacks(call); err != nil {
+		return ports.Deployed{}, err
+	}
 	notices := func(r ports.Revision) []ports.Emission {
 		return d.notices(call.Callback, call.Notify, d.IDs.New(), r, nil)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"time"
 
 	"github.com/sutra-engine/sutra/ports"
@@ -17,20 +18,41 @@ const (
 	stateFailed  = "failed"
 )
 
+// callbackScheme marks destinations that a caller named: they are sent with less trust than those of a model.
+const callbackScheme = "callback+"
+
+// checkCallbacks refuses a callback that could never be sent, before anything is done.
+func (d *Deployer) checkCallbacks(call ports.Deploy) error {
+	for name, text := range map[string]string{"callback": call.Callback, "notify": call.Notify} {
+		if text == "" {
+			continue
+		}
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !d.Inside) {
+			return fault.CallbackInvalid.With("%s is %q; use an https URL without user", name, text)
+		}
+	}
+	return nil
+}
+
 // options are what an operation keeps of its call.
 type options struct {
-	Supersedes string   `json:"supersedes,omitempty"`
-	Tenants    []string `json:"tenants,omitempty"`
+	Deployment ports.DeploymentID `json:"deployment"`
+	Supersedes string             `json:"supersedes,omitempty"`
+	Tenants    []string           `json:"tenants,omitempty"`
 }
 
 // Submit makes the deploy durable and answers at once. What can be refused without the database is refused here: what is no archive, or
 // does not compile, never becomes an operation.
 func (d *Deployer) Submit(ctx context.Context, call ports.Deploy) (ports.ID, error) {
+	if err := d.checkCallbacks(call); err != nil {
+		return ports.ID{}, err
+	}
 	a, _, err := d.compile(call)
 	if err != nil {
 		return ports.ID{}, err
 	}
-	kept, err := json.Marshal(options{call.Supersedes, call.Tenants})
+	kept, err := json.Marshal(options{a.ID, call.Supersedes, call.Tenants})
 	if err != nil {
 		return ports.ID{}, err
 	}
@@ -43,7 +65,7 @@ func (d *Deployer) Submit(ctx context.Context, call ports.Deploy) (ports.ID, err
 		return ports.ID{}, err
 	}
 	select {
-	case d.submitted <- o.ID:
+	case d.submitted <- o:
 	default: // it is adopted when it has been silent for long enough
 	}
 	return o.ID, nil
@@ -71,11 +93,8 @@ func (d *Deployer) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case id := <-d.submitted:
-			var o ports.Operation
-			if o, _, err = d.Operations.Read(ctx, id); err == nil && o.State == statePending {
-				found = append(found, o)
-			}
+		case o := <-d.submitted:
+			found = append(found, o)
 		case <-adopt.C:
 			found, err = d.Operations.Adopt(ctx, d.Replica, d.Clock.Now().Add(-d.Silent), 16)
 		}
@@ -96,14 +115,17 @@ func (d *Deployer) finish(ctx context.Context, o ports.Operation) error {
 	}
 	done, err := d.deploy(ctx, ports.Deploy{Archive: o.Archive, Tenants: kept.Tenants, Supersedes: kept.Supersedes}, &o.ID, nil)
 	revision := done.Revision
-	o.State = stateDone
+	o.State, o.Revision = stateDone, revision.ID
 	if err != nil {
 		f := fault.Of(err)
 		if d := f.Code.Disposition(); d != fault.Reject {
 			return err // trouble: it stays pending and is tried again
 		}
 		o.State, o.Fault = stateFailed, &ports.Fault{Code: string(f.Code), Detail: f.Detail}
-		revision = ports.Revision{ID: o.Revision}
+		revision, o.Revision = ports.Revision{ID: kept.Deployment}, kept.Deployment
+	}
+	if revision.Slot.Tenant == "" {
+		revision.Slot.Tenant = o.Tenant
 	}
 	notices := d.notices(o.Callback, o.Notify, o.ID, revision, o.Fault)
 	if _, err := d.Operations.Close(ctx, o, notices); err != nil {
@@ -137,7 +159,7 @@ func (d *Deployer) notices(callback, notify string, of ports.ID, r ports.Revisio
 			continue
 		}
 		out = append(out, ports.Emission{
-			Tenant: r.Slot.Tenant, ID: id, Destination: destination, ContentType: "application/cloudevents+json", Body: body,
+			Tenant: r.Slot.Tenant, ID: id, Destination: callbackScheme + destination, ContentType: "application/cloudevents+json", Body: body,
 		})
 	}
 	return out

@@ -132,6 +132,7 @@ func (l *lane) committed(r *run, a ports.Answer) (again []Request) {
 	case ports.Done:
 		out.Status, out.Fault, out.Events = r.step.Status, r.step.Fault, r.outcomes
 		out.Replies = stepReplies(r.step)
+		l.failed(r.ref, r.step.Fault)
 		l.wake(r.ref.Tenant, r.step.Deployment, &r.step.Rows, out.Replies)
 		l.Watch.Count("sutra_steps_committed_total", 1)
 	case ports.ClaimLost:

@@ -242,4 +242,13 @@ func (l *lane) contained(ctx context.Context, ref ports.Ref, run func() step.Res
 	return run()
 }
 
+// failed says that a committed step made its instance FAILED.
+func (l *lane) failed(ref ports.Ref, f *ports.Fault) {
+	if f == nil {
+		return
+	}
+	l.Log.Warn("an instance is FAILED and waits for an operator", "instance", ref.ID, "tenant", ref.Tenant, "code", f.Code, "node", f.Node, "detail", f.Detail)
+	l.Watch.Count("sutra_instances_failed_total", 1, "code", f.Code)
+}
+
 func (l *lane) now() time.Time { return l.Clock.Now() }

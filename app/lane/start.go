@@ -40,6 +40,7 @@ func (l *lane) started(n *ports.NewInstance, a ports.Answer) Answer {
 	case ports.Done:
 		out.Status, out.Fault = n.Status, n.Fault
 		out.Replies = replies(n.Consumed, n.Rows)
+		l.failed(n.Ref, n.Fault)
 		l.wake(n.Tenant, n.Deployment, &n.Rows, out.Replies)
 		l.Watch.Count("sutra_instances_started_total", 1, "process", n.Process)
 	case ports.AliasTaken:

@@ -97,21 +97,21 @@ func (o Operator) Resume(ctx context.Context, tenants []string, id ports.Instanc
 }
 
 // change makes one step of an instance under a claim of its own.
-func (o Operator) change(ctx context.Context, tenants []string, id ports.InstanceID, make func(*step.Program, step.Claimed) step.Result) error {
+func (o Operator) change(ctx context.Context, tenants []string, id ports.InstanceID, rewrite func(*step.Program, step.Claimed) step.Result) error {
 	ref, err := o.locate(ctx, tenants, id)
 	if err != nil {
 		return err
 	}
 	owner := ports.Owner(o.Replica + "/operator/" + o.IDs.New().String())
 	var failed error
-	err = o.Guard.With(ctx, owner, []ports.Ref{ref}, func(held []*claim.Held) { failed = o.commit(ctx, held[0], make) })
+	err = o.Guard.With(ctx, owner, []ports.Ref{ref}, func(held []*claim.Held) { failed = o.commit(ctx, held[0], rewrite) })
 	if err != nil {
 		return err
 	}
 	return failed
 }
 
-func (o Operator) commit(ctx context.Context, h *claim.Held, make func(*step.Program, step.Claimed) step.Result) error {
+func (o Operator) commit(ctx context.Context, h *claim.Held, rewrite func(*step.Program, step.Claimed) step.Result) error {
 	switch {
 	case h.Outcome == ports.Held:
 		return fault.AdminClaimHeld.With("instance %s is being advanced; send it again", h.ID).About(h.ID.String())
@@ -124,7 +124,7 @@ func (o Operator) commit(ctx context.Context, h *claim.Held, make func(*step.Pro
 	if program == nil {
 		return fault.NotReady.With("this replica cannot serve deployment %s of instance %s", h.Deployment, h.ID).About(h.ID.String())
 	}
-	res := make(program, step.Claimed{Claim: h.Claim(), Row: h.Instance, Step: o.IDs.New(), At: o.Clock.Now()})
+	res := rewrite(program, step.Claimed{Claim: h.Claim(), Row: h.Instance, Step: o.IDs.New(), At: o.Clock.Now()})
 	switch {
 	case res.Err != nil:
 		return res.Err

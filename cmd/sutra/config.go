@@ -23,16 +23,17 @@ import (
 
 // settings are all that a serving process can be told: flags over SUTRA_* environment over the file over the default.
 type settings struct {
-	url      string
-	maxConns int
-	patience time.Duration // how long a start waits for the database
-	listen   string
-	grace    time.Duration
-	migrate  bool
-	keys     []httpapi.Key
-	open     bool // every caller is an admin: dev alone, on loopback
-	logLevel slog.Level
-	replica  replica.Config
+	url            string
+	maxConns       int
+	patience       time.Duration // how long a start waits for the database
+	listen         string
+	grace          time.Duration
+	migrate        bool
+	keys           []httpapi.Key
+	callbackSecret string
+	open           bool // every caller is an admin: dev alone, on loopback
+	logLevel       slog.Level
+	replica        replica.Config
 }
 
 func defaults() settings {
@@ -84,6 +85,10 @@ func properties() []property {
 		{"sutra.external-task.max-tasks", "tasks of one fetch (100)", count(1, func(s *settings) *int { return &s.replica.Tasks.MaxTasks })},
 		{"sutra.external-task.retry-timeout", "pause after a failure that says none (PT10S)", span(func(s *settings) *time.Duration { return &s.replica.Tasks.RetryAfter })},
 		{"sutra.deployments.poll-interval", "how often the served set is looked at (PT2S)", span(func(s *settings) *time.Duration { return &s.replica.DeploymentsPoll })},
+		{"sutra.deployments.operation-timeout", "silence after which a replica, and a deploy it took, counts as abandoned (PT1M)", span(func(s *settings) *time.Duration { return &s.replica.Abandoned })},
+		{"sutra.deployments.archive-retention", "how long archives of retired revisions are kept (P30D)", span(func(s *settings) *time.Duration { return &s.replica.ArchiveKeep })},
+		{"sutra.callback.secret", "secret that deploy callbacks are signed with; env:NAME and file:PATH are resolved", text(func(s *settings) *string { return &s.callbackSecret })},
+		{"sutra.callback.allow-private", "callbacks may lead to private networks, over http (false)", yes(func(s *settings) *bool { return &s.replica.CallbacksInside })},
 		{"sutra.codec.max-payload-bytes", "bytes of a message (10485760)", bytesOf(func(s *settings) *int64 { return &s.replica.MaxPayload })},
 		{"sutra.step.max-activations", "nodes entered in one step (10000)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.Activations })},
 		{"sutra.step.max-snapshot-bytes", "bytes of a snapshot (1048576)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.SnapshotBytes })},
@@ -157,7 +162,7 @@ func duration(text string) (time.Duration, error) {
 
 func setKeys(s *settings, v string) error {
 	s.keys = nil
-	for _, part := range strings.Split(v, ",") {
+	for part := range strings.SplitSeq(v, ",") {
 		role, secret, ok := strings.Cut(strings.TrimSpace(part), ":")
 		r := httpapi.Role(role)
 		if !ok || secret == "" || r != httpapi.Admin && r != httpapi.Operate && r != httpapi.Worker {
@@ -198,7 +203,7 @@ func bind(cmd *cobra.Command) func() (settings, error) {
 				continue
 			}
 			if err := p.set(&s, value); err != nil {
-				if p.key == "sutra.admin.auth.keys" {
+				if p.key == "sutra.admin.auth.keys" || p.key == "sutra.callback.secret" {
 					value = "…" // secrets stay out of messages
 				}
 				return s, fault.PropertyInvalid.With("%s is %q: %w", p.key, value, err)

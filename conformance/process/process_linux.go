@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -81,8 +83,16 @@ func (p *Process) ExitCode() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// Pause freezes the process and everything below it.
-func (p *Process) Pause() error { return p.signalTree(syscall.SIGSTOP) }
+// Pause freezes the process and everything below it. When it returns, none of their threads runs.
+func (p *Process) Pause() error {
+	err := p.signalTree(syscall.SIGSTOP)
+	for _, pid := range p.tree() {
+		for !stopped(pid) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return err
+}
 
 // Resume undoes Pause.
 func (p *Process) Resume() error { return p.signalTree(syscall.SIGCONT) }
@@ -174,6 +184,15 @@ func children(pid int) []int {
 	return found
 }
 
+// stopped says that no thread of a process runs, or that it has ended.
+func stopped(pid int) bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	return err == nil && !slices.ContainsFunc(threads, func(path string) bool {
+		s := read(path)
+		return s.runs() && s.state != "T"
+	})
+}
+
 // status is what the kernel says of a process: the third and the fourth field of its stat line.
 type status struct {
 	state  string // Z: ended, and nobody has asked how; empty: not there
@@ -182,9 +201,11 @@ type status struct {
 
 func (s status) runs() bool { return s.state != "" && s.state != "Z" }
 
-// state reads a stat line. Its second field is a name in parentheses that may hold anything.
-func state(pid int) status {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+func state(pid int) status { return read(fmt.Sprintf("/proc/%d/stat", pid)) }
+
+// read reads a stat line. Its second field is a name in parentheses that may hold anything.
+func read(path string) status {
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return status{} // ended
 	}

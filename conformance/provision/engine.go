@@ -29,6 +29,9 @@ type engine struct {
 	readOnly       func(role string, databases []string) []string
 	readWrite      func(role string, databases []string) []string
 
+	sessions   func(role string) string // a query for the ids of the role's connections
+	endSession func(id int64) string
+
 	port    string // that the server listens on inside a container
 	image   string // repository:tag
 	environ func(password string) []string
@@ -89,6 +92,11 @@ var engines = map[string]engine{
 		readWrite: func(role string, _ []string) []string {
 			return []string{fmt.Sprintf("ALTER ROLE %s RESET default_transaction_read_only", role), endSessions(role)}
 		},
+		sessions: func(role string) string {
+			return fmt.Sprintf("SELECT pid FROM pg_stat_activity WHERE usename = '%s'", role)
+		},
+		endSession: func(id int64) string { return fmt.Sprintf("SELECT pg_terminate_backend(%d)", id) },
+
 		port:    "5432/tcp",
 		image:   "postgres:17",
 		environ: func(password string) []string { return []string{"POSTGRES_PASSWORD=" + password} },
@@ -122,10 +130,15 @@ var engines = map[string]engine{
 		},
 		readOnly:  func(_ string, databases []string) []string { return accessOf(databases, "READ_ONLY") },
 		readWrite: func(_ string, databases []string) []string { return accessOf(databases, "READ_WRITE") },
-		port:      "1433/tcp",
-		image:     "mcr.microsoft.com/mssql/server:2022-latest",
-		environ:   func(password string) []string { return []string{"ACCEPT_EULA=Y", "MSSQL_SA_PASSWORD=" + password} },
-		admin:     "sa",
+		sessions: func(role string) string {
+			return fmt.Sprintf("SELECT session_id FROM sys.dm_exec_sessions WHERE login_name = '%s'", role)
+		},
+		endSession: func(id int64) string { return fmt.Sprintf("KILL %d", id) },
+
+		port:    "1433/tcp",
+		image:   "mcr.microsoft.com/mssql/server:2022-latest",
+		environ: func(password string) []string { return []string{"ACCEPT_EULA=Y", "MSSQL_SA_PASSWORD=" + password} },
+		admin:   "sa",
 	},
 }
 
@@ -171,10 +184,14 @@ func mysqlEngine(name, hint, image, password string, find func() (program, error
 		dropDatabase: func(name string) []string { return []string{"DROP DATABASE IF EXISTS " + name} },
 		readOnly:     func(string, []string) []string { return []string{"SET GLOBAL read_only = ON"} },
 		readWrite:    func(string, []string) []string { return []string{"SET GLOBAL read_only = OFF"} },
-		port:         "3306/tcp",
-		image:        image,
-		environ:      func(secret string) []string { return []string{password + secret} },
-		admin:        "root",
-		program:      find,
+		sessions: func(role string) string {
+			return fmt.Sprintf("SELECT id FROM information_schema.processlist WHERE user = '%s'", role)
+		},
+		endSession: func(id int64) string { return fmt.Sprintf("KILL %d", id) },
+		port:       "3306/tcp",
+		image:      image,
+		environ:    func(secret string) []string { return []string{password + secret} },
+		admin:      "root",
+		program:    find,
 	}
 }

@@ -63,6 +63,11 @@ func TestServersCanBeBroken(t *testing.T) {
 			must(t, s.ReadWrite(t.Context()))
 			eventually(t, db, "INSERT INTO fact (n) VALUES (3)")
 
+			if n, err := s.Disconnect(t.Context(), 100); n == 0 || err != nil {
+				t.Errorf("disconnect: got %d, %v; want at least one ended", n, err)
+			}
+			eventually(t, db, "INSERT INTO fact (n) VALUES (0)")
+
 			must(t, s.Kill())
 			if err := within(t, 5*time.Second, db, "SELECT n FROM fact"); err == nil {
 				t.Error("a killed server answered")

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"net/url"
 	"path/filepath"
 	"sync"
@@ -132,6 +133,37 @@ func (s *Server) allow(ctx context.Context, statements func(string, []string) []
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.run(ctx, statements(s.role.Username(), s.databases))
+}
+
+// Disconnect ends up to so many connections of the tests' role, chosen at random, and answers how many it ended.
+func (s *Server) Disconnect(ctx context.Context, most int) (int, error) {
+	if s.admin == nil {
+		return 0, ErrForeign
+	}
+	rows, err := s.db.QueryContext(ctx, s.engine.sessions(s.role.Username()))
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return 0, err
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		return 0, err
+	}
+	mathrand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	ended := 0
+	for _, id := range ids[:min(most, len(ids))] {
+		if _, err := s.db.ExecContext(ctx, s.engine.endSession(id)); err == nil { // else it had ended by itself
+			ended++
+		}
+	}
+	return ended, nil
 }
 
 // Close drops the role and ends what was started here.

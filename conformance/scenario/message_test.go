@@ -1,11 +1,17 @@
 package scenario_test
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/sutra-engine/sutra/conformance/scenario"
 )
+
+var counter = filepath.Join("testdata", "counter")
 
 func TestStartedThroughOneResumedThroughTheOther(t *testing.T) {
 	f := fleet(t, nil)
@@ -45,4 +51,48 @@ func TestSameEventOnTwoReplicasStartsOnce(t *testing.T) {
 	if got := len(a.Instances("")); got != events {
 		t.Errorf("got %d instances, want %d", got, events)
 	}
+}
+
+// Four clients each send four ticks, one after the other, half of them to each replica. Every tick is applied, once, and the ticks of
+// one client in its order.
+func TestConcurrentRelaysApplyOneAfterTheOther(t *testing.T) {
+	const clients, ticks = 4, 4
+	f := fleet(t, nil)
+	a, b := f.Start("a"), f.Start("b")
+	a.Deploy(counter)
+	a.MustSend(scenario.Message{Channel: "counter", Event: "counter", Body: map[string]int{"number": 1, "until": clients * ticks}})
+	f.Flood(clients, func(c int) {
+		r := a
+		if c%2 == 0 {
+			r = b
+		}
+		for n := range ticks {
+			number := 10*c + n
+			m := scenario.Message{Channel: "tick", Event: fmt.Sprintf("tick-%d", number), Body: map[string]int{"counter": 1, "number": number}}
+			if answer, err := r.Insist(m); err != nil || !answer.Good() {
+				t.Errorf("tick %d: got %s, %v; want it taken", number, answer, err)
+			}
+		}
+	})
+	wantEnded(t, f, a, 1)
+	var told struct {
+		Seen []int `json:"seen"`
+	}
+	f.Eventually("the counter tells", func() error {
+		for _, body := range f.Receiver.Bodies() {
+			return json.Unmarshal([]byte(body), &told)
+		}
+		return errors.New("nothing arrived")
+	})
+	if len(told.Seen) != clients*ticks {
+		t.Errorf("got %v, want %d ticks", told.Seen, clients*ticks)
+	}
+	last := map[int]int{}
+	for _, number := range told.Seen {
+		if c := number / 10; number <= last[c] {
+			t.Errorf("got %v: of client %d, tick %d came after tick %d", told.Seen, c, number, last[c])
+		}
+		last[number/10] = number
+	}
+	t.Logf("applied in the order %v", told.Seen)
 }

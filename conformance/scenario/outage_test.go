@@ -1,7 +1,6 @@
 package scenario_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -90,18 +89,7 @@ func TestDatabaseKilledUnderLoadLosesAndDoublesNothing(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		each(number, func(i int) {
-			one, other := a, b
-			if i%2 == 0 {
-				one, other = b, a
-			}
-			if answer, err := one.Insist(start(i)); err != nil || !answer.Good() {
-				t.Errorf("order %d: got %s, %v; want it started", i, answer, err)
-			}
-			if answer, err := other.Insist(decide(i)); err != nil || !answer.Good() {
-				t.Errorf("decision %d: got %s, %v; want it taken", i, answer, err)
-			}
-		})
+		crossOver(t, a, b, number)
 	}()
 	for range kills {
 		time.Sleep(500 * time.Millisecond)
@@ -115,10 +103,82 @@ func TestDatabaseKilledUnderLoadLosesAndDoublesNothing(t *testing.T) {
 	<-done
 	a.AwaitReady()
 	wantEnded(t, f, a, number)
-	f.Eventually("every emission arrives", func() error {
-		if got := len(f.Receiver.Deliveries()); got != number {
-			return fmt.Errorf("got %d, want %d", got, number)
+	wantShipped(t, f, number, kills)
+}
+
+func TestKilledConnectionsLoseAndDoubleNothing(t *testing.T) {
+	const number = 300
+	s := alone(t)
+	f := s.Fleet(t, nil)
+	a, b := f.Start("a"), f.Start("b")
+	a.Deploy(orders)
+	ended := 0
+	during(func() { crossOver(t, a, b, number) }, func() {
+		n, err := s.Server.Disconnect(t.Context(), 1)
+		if err != nil {
+			t.Error(err)
 		}
-		return nil
+		ended += n
+		time.Sleep(20 * time.Millisecond)
 	})
+	t.Logf("%d connections were ended", ended)
+	if ended == 0 {
+		t.Error("no connection was ended: this proves nothing")
+	}
+	wantEnded(t, f, a, number)
+	wantShippedOnce(t, f, number)
+}
+
+func TestFailoverToReadOnlyAndBackLosesAndDoublesNothing(t *testing.T) {
+	const number = 200
+	s := alone(t)
+	f := s.Fleet(t, nil)
+	a, b := f.Start("a"), f.Start("b")
+	a.Deploy(orders)
+	during(func() { crossOver(t, a, b, number) }, func() {
+		if err := s.Server.ReadOnly(t.Context()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(500 * time.Millisecond)
+		if err := s.Server.ReadWrite(t.Context()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+	})
+	wantEnded(t, f, a, number)
+	wantShippedOnce(t, f, number)
+}
+
+// crossOver starts the orders 1 to n through one replica and decides each through the other, insisting.
+func crossOver(t *testing.T, a, b *scenario.Replica, n int) {
+	t.Helper()
+	each(n, func(i int) {
+		one, other := a, b
+		if i%2 == 0 {
+			one, other = b, a
+		}
+		if answer, err := one.Insist(start(i)); err != nil || !answer.Good() {
+			t.Errorf("order %d: got %s, %v; want it started", i, answer, err)
+		}
+		if answer, err := other.Insist(decide(i)); err != nil || !answer.Good() {
+			t.Errorf("decision %d: got %s, %v; want it taken", i, answer, err)
+		}
+	})
+}
+
+// during repeats a disturbance for as long as the work lasts.
+func during(work, disturb func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work()
+	}()
+	for {
+		select {
+		case <-done:
+			return
+		default:
+			disturb()
+		}
+	}
 }

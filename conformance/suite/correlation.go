@@ -82,7 +82,8 @@ func signalledPages(t *testing.T, h Harness) {
 	for range 5 {
 		n := f.fresh()
 		n.Waits = []ports.Wait{
-			{ID: 1, Kind: ports.WaitSignal, Node: "stop", Name: name}, {ID: 2, Kind: ports.WaitSignal, Node: "stop", Name: name},
+			{ID: 1, Kind: ports.WaitSignal, Node: "stop", Name: name},
+			{ID: 2, Kind: ports.WaitSignal, Node: "stop", Name: name},
 			{ID: 3, Kind: ports.WaitMessage, Node: "else", Name: ports.NewKey("message", "x")},
 		}
 		all = append(all, n)

@@ -49,7 +49,8 @@ type test struct {
 func Run(t *testing.T, h Harness) {
 	var all []test
 	for _, part := range [][]test{
-		instanceTests(), claimTests(), inboxTests(), correlationTests(), deploymentTests(),
+		instanceTests(), claimTests(), inboxTests(), correlationTests(), deploymentTests(), outboxTests(), timerTests(), leaseTests(),
+		taskTests(), operationTests(), viewTests(),
 	} {
 		all = append(all, part...)
 	}

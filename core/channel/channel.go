@@ -39,22 +39,21 @@ const (
 
 // Channel is one channel of a package. Secrets and addresses may be references (env:NAME, file:PATH), resolved at run time.
 type Channel struct {
-	Name          string
-	Transport     Transport
-	Bind          string // how messages come in: "POST /path"; empty: nothing comes in
-	URL           string // where messages go out; empty: nothing goes out
-	Codec         Codec
-	Schema        string // of schemas/, by path without extension; empty: none
-	AckMode       AckMode
-	EventID       string // header:<name>, payload:<FEEL>, digest; empty: the transport's own
-	Auth          Auth
-	Singleton     bool
-	Broadcast     bool
-	Ordered       bool
-	TTL           time.Duration // how long a message that fits no wait is kept (on-persist)
-	MaxConcurrent int           // instances; 0: no limit
-	PayloadCap    int64         // bytes; 0: the engine's
-	Line          int           // in channels.yaml
+	Name       string
+	Transport  Transport
+	Bind       string // how messages come in: "POST /path"; empty: nothing comes in
+	URL        string // where messages go out; empty: nothing goes out
+	Codec      Codec
+	Schema     string // of schemas/, by path without extension; empty: none
+	AckMode    AckMode
+	EventID    string // header:<name>, payload:<FEEL>, digest; empty: the transport's own
+	Auth       Auth
+	Singleton  bool
+	Broadcast  bool
+	Ordered    bool
+	TTL        time.Duration // how long a message that fits no wait is kept (on-persist)
+	PayloadCap int64         // bytes; 0: the engine's
+	Line       int           // in channels.yaml
 }
 
 // Auth is who may use a channel's door, and with what the engine goes out.

@@ -91,7 +91,7 @@ func read(node *yaml.Node) (Channel, []lint.Finding) {
 	}
 	c := Channel{
 		Name: e.Name, Transport: e.Transport, Bind: strings.TrimSpace(e.Bind), URL: e.URL, Codec: e.Codec, Schema: e.Schema, AckMode: e.AckMode,
-		EventID: e.EventID, Singleton: e.Singleton, Broadcast: e.Broadcast, MaxConcurrent: e.MaxConcurrent, PayloadCap: e.PayloadCap, Line: node.Line,
+		EventID: e.EventID, Singleton: e.Singleton, Broadcast: e.Broadcast, PayloadCap: e.PayloadCap, Line: node.Line,
 	}
 	c.complete(e)
 	var r refusals
@@ -161,8 +161,14 @@ func (c *Channel) check(r *refusals, e entry) {
 	} else if c.EventID != "" && c.EventID != "digest" && !strings.HasPrefix(c.EventID, "header:") {
 		r.add(fault.ChannelInvalid, "event-id is %q; use header:<name>, payload:<FEEL> or digest", c.EventID)
 	}
-	if c.MaxConcurrent < 0 || c.PayloadCap < 0 {
-		r.add(fault.ChannelInvalid, "max-concurrent-instances and payload-cap-bytes are 0 (no limit) or more")
+	if c.PayloadCap < 0 {
+		r.add(fault.ChannelInvalid, "payload-cap-bytes is 0 (the engine's own limit) or more")
+	}
+	if e.MaxConcurrent != 0 {
+		r.add(fault.ChannelUnsupported, "max-concurrent-instances is not held by this build; leave it out")
+	}
+	if stream := c.Transport == RabbitMQ || c.Transport == NATS || c.Transport == Kafka; !stream && (c.Singleton || c.Ordered) {
+		r.add(fault.ChannelUnsupported, "singleton and ordered are for channels of a broker; %s has no stream", c.Transport)
 	}
 	if e.TTL != "" {
 		ttl, err := duration(e.TTL)

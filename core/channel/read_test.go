@@ -65,7 +65,11 @@ func TestEveryRefusalNamesItsLineAndCode(t *testing.T) {
 		"bad event-id":        {"- {name: a, transport: pull, event-id: uuid}", fault.ChannelInvalid, "event-id"},
 		"broken event-id":     {"- {name: a, transport: pull, event-id: 'payload:a +'}", fault.ChannelInvalid, "does not parse"},
 		"leads nowhere":       {"- {name: a, transport: nats}", fault.ChannelInvalid, "neither"},
-		"negative limit":      {"- {name: a, transport: pull, max-concurrent-instances: -1}", fault.ChannelInvalid, "0 (no limit)"},
+		"negative cap":        {"- {name: a, transport: pull, payload-cap-bytes: -1}", fault.ChannelInvalid, "or more"},
+		"a limit not held":    {"- {name: a, transport: pull, max-concurrent-instances: 5}", fault.ChannelUnsupported, "leave it out"},
+		"order without a stream": {
+			"- {name: a, transport: http, ordered: true, auth: {scheme: none}}", fault.ChannelUnsupported, "no stream",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, findings := channel.Read([]byte("channels:\n" + tc.yaml))

@@ -293,6 +293,7 @@ func (c *compiler) checkNames() {
 	for _, p := range c.processes {
 		for _, n := range p.Nodes {
 			c.checkDecision(p, n)
+			c.checkModes(p, n)
 			for _, use := range uses(n) {
 				if use.channel != "" && c.rev.Channels[use.channel].Name == "" {
 					c.missing(p, n, fault.ModelChannelUnknown, "channel", use.channel, slices.Sorted(maps.Keys(c.rev.Channels)))
@@ -302,6 +303,25 @@ func (c *compiler) checkNames() {
 				}
 			}
 		}
+	}
+}
+
+// checkModes refuses what reads well and is not executed: a model that asks for it would be taken for something else.
+func (c *compiler) checkModes(p *bpmn.Process, n *bpmn.Node) {
+	refuse := func(attribute, value string) {
+		c.findings = append(c.findings, lint.Finding{
+			Level: lint.Error, Code: fault.ModelAttribute, File: p.File, Line: n.Line, Element: string(n.Kind), ID: n.ID,
+			Text: fmt.Sprintf("%s=%q is not executed by this build; leave it out", attribute, value),
+		})
+	}
+	if n.Reply != nil && n.Reply.Mode != "" && n.Reply.Mode != "native" {
+		refuse("q:reply mode", n.Reply.Mode)
+	}
+	if n.Send != nil && n.Send.Mode != "" && n.Send.Mode != "native" {
+		refuse("q:send mode", n.Send.Mode)
+	}
+	if n.Source != nil && n.Source.OnValidation != "" && n.Source.OnValidation != "reject" {
+		refuse("q:onValidation mode", n.Source.OnValidation)
 	}
 }
 

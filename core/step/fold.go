@@ -149,15 +149,32 @@ func fold(p *Program, before *token.Snapshot, c Claimed, events []Event, order [
 			continue
 		}
 		outcomes[i] = Unmatched
-		if r.head.Status.Ended() || !r.apply(&ev) {
+		if r.head.Status.Ended() || !r.try(&ev) {
 			continue
 		}
 		outcomes[i] = Applied
-		if r.settle(); r.failure != nil {
+		if r.failure != nil {
 			return r, tried + 1, nil
 		}
 	}
 	return r, len(order), nil
+}
+
+// try applies one event and works until every token is parked; false: nothing waits for it. A panic is the event's failure like any
+// other: the instance is FAILED and keeps the event, so that the same panic does not come back with every delivery.
+func (r *run) try(ev *Event) (applied bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.failure = nil
+			r.fail(fault.StepPanicked, nil, "the engine panicked: %v", p)
+			applied = true
+		}
+	}()
+	if !r.apply(ev) {
+		return false
+	}
+	r.settle()
+	return true
 }
 
 // seal makes the bytes and rows of the step; false: they cannot be, and the run has failed.

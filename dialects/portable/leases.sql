@@ -11,9 +11,10 @@ WHERE l.role IN :rows
 -- rows: role text, holder text, term int
 -- expect: each
 SELECT l.role
-FROM :rows AS r
-JOIN sutra_lease AS l ON l.role = r.role
-WHERE l.holder = r.holder
+FROM sutra_lease AS l
+CROSS JOIN :rows AS r
+WHERE l.role = r.role
+AND l.holder = r.holder
 AND l.term = r.term
 
 -- name: lease_state

@@ -32,6 +32,7 @@ const (
 	AliasTaken     Code = "SUTRA.RUNTIME.ALIAS.TAKEN"
 	Busy           Code = "SUTRA.RUNTIME.LANE.BUSY"
 	ShuttingDown   Code = "SUTRA.RUNTIME.REPLICA.SHUTTING_DOWN"
+	StepPanicked   Code = "SUTRA.RUNTIME.STEP.PANICKED"
 	NotReady       Code = "SUTRA.RUNTIME.REPLICA.NOT_READY"
 
 	ChannelUnknown  Code = "SUTRA.INTAKE.CHANNEL.UNKNOWN"
@@ -58,36 +59,38 @@ const (
 	CorrelationExpired Code = "SUTRA.CORRELATE.EXPIRED"
 	NoProcess          Code = "SUTRA.CORRELATE.NO_PROCESS"
 
-	ArchiveNotZip     Code = "SUTRA.DEPLOY.ARCHIVE.NOT_A_ZIP"
-	ArchiveTooLarge   Code = "SUTRA.DEPLOY.ARCHIVE.TOO_LARGE"
-	ArchiveEntries    Code = "SUTRA.DEPLOY.ARCHIVE.TOO_MANY_ENTRIES"
-	ArchivePath       Code = "SUTRA.DEPLOY.ARCHIVE.PATH_INVALID"
-	ArchiveEntryType  Code = "SUTRA.DEPLOY.ARCHIVE.ENTRY_TYPE"
-	ArchiveDuplicate  Code = "SUTRA.DEPLOY.ARCHIVE.DUPLICATE_ENTRY"
-	ArchiveNested     Code = "SUTRA.DEPLOY.ARCHIVE.NESTED"
-	ArchiveManifest   Code = "SUTRA.DEPLOY.ARCHIVE.MANIFEST_INVALID"
-	ArchiveContract   Code = "SUTRA.DEPLOY.ARCHIVE.CONTRACT_UNSUPPORTED"
-	ArchiveUnlisted   Code = "SUTRA.DEPLOY.ARCHIVE.UNLISTED_FILE"
-	ArchiveMissing    Code = "SUTRA.DEPLOY.ARCHIVE.MISSING_FILE"
-	ArchiveDigest     Code = "SUTRA.DEPLOY.ARCHIVE.DIGEST_MISMATCH"
-	PackageInvalid    Code = "SUTRA.DEPLOY.PACKAGE.INVALID"
-	PackageLabel      Code = "SUTRA.DEPLOY.PACKAGE.LABEL_INVALID"
-	PackageUnexpected Code = "SUTRA.DEPLOY.PACKAGE.UNEXPECTED_FILE"
-	ChannelInvalid    Code = "SUTRA.DEPLOY.CHANNEL.INVALID"
-	ChannelTwice      Code = "SUTRA.DEPLOY.CHANNEL.DUPLICATE"
-	TransportMissing  Code = "SUTRA.DEPLOY.CHANNEL.TRANSPORT_UNSUPPORTED"
-	SecretLiteral     Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
-	SchemaInvalid     Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
-	TemplateInvalid   Code = "SUTRA.DEPLOY.TEMPLATE.INVALID"
-	PatternInvalid    Code = "SUTRA.MODEL.PATTERN.INVALID"
-	ProcessTwice      Code = "SUTRA.MODEL.PROCESS.DUPLICATE"
-	DeployInvalid     Code = "SUTRA.DEPLOY.PACKAGE.REFUSED"
-	DoorTaken         Code = "SUTRA.DEPLOY.DOOR.TAKEN"
-	DeploySuperseded  Code = "SUTRA.DEPLOY.SLOT.SUPERSEDED"
-	DeployConflict    Code = "SUTRA.DEPLOY.SLOT.CONFLICT"
-	DeploymentUnknown Code = "SUTRA.DEPLOY.DEPLOYMENT.UNKNOWN"
-	DeployForbidden   Code = "SUTRA.DEPLOY.TENANT.FORBIDDEN"
-	OperationUnknown  Code = "SUTRA.DEPLOY.OPERATION.UNKNOWN"
+	ArchiveNotZip      Code = "SUTRA.DEPLOY.ARCHIVE.NOT_A_ZIP"
+	ArchiveTooLarge    Code = "SUTRA.DEPLOY.ARCHIVE.TOO_LARGE"
+	ArchiveEntries     Code = "SUTRA.DEPLOY.ARCHIVE.TOO_MANY_ENTRIES"
+	ArchivePath        Code = "SUTRA.DEPLOY.ARCHIVE.PATH_INVALID"
+	ArchiveEntryType   Code = "SUTRA.DEPLOY.ARCHIVE.ENTRY_TYPE"
+	ArchiveDuplicate   Code = "SUTRA.DEPLOY.ARCHIVE.DUPLICATE_ENTRY"
+	ArchiveNested      Code = "SUTRA.DEPLOY.ARCHIVE.NESTED"
+	ArchiveManifest    Code = "SUTRA.DEPLOY.ARCHIVE.MANIFEST_INVALID"
+	ArchiveContract    Code = "SUTRA.DEPLOY.ARCHIVE.CONTRACT_UNSUPPORTED"
+	ArchiveUnlisted    Code = "SUTRA.DEPLOY.ARCHIVE.UNLISTED_FILE"
+	ArchiveMissing     Code = "SUTRA.DEPLOY.ARCHIVE.MISSING_FILE"
+	ArchiveDigest      Code = "SUTRA.DEPLOY.ARCHIVE.DIGEST_MISMATCH"
+	PackageInvalid     Code = "SUTRA.DEPLOY.PACKAGE.INVALID"
+	PackageLabel       Code = "SUTRA.DEPLOY.PACKAGE.LABEL_INVALID"
+	PackageUnexpected  Code = "SUTRA.DEPLOY.PACKAGE.UNEXPECTED_FILE"
+	ChannelInvalid     Code = "SUTRA.DEPLOY.CHANNEL.INVALID"
+	ChannelTwice       Code = "SUTRA.DEPLOY.CHANNEL.DUPLICATE"
+	ChannelUnsupported Code = "SUTRA.DEPLOY.CHANNEL.SETTING_UNSUPPORTED"
+	CallbackInvalid    Code = "SUTRA.DEPLOY.CALLBACK.INVALID"
+	TransportMissing   Code = "SUTRA.DEPLOY.CHANNEL.TRANSPORT_UNSUPPORTED"
+	SecretLiteral      Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
+	SchemaInvalid      Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
+	TemplateInvalid    Code = "SUTRA.DEPLOY.TEMPLATE.INVALID"
+	PatternInvalid     Code = "SUTRA.MODEL.PATTERN.INVALID"
+	ProcessTwice       Code = "SUTRA.MODEL.PROCESS.DUPLICATE"
+	DeployInvalid      Code = "SUTRA.DEPLOY.PACKAGE.REFUSED"
+	DoorTaken          Code = "SUTRA.DEPLOY.DOOR.TAKEN"
+	DeploySuperseded   Code = "SUTRA.DEPLOY.SLOT.SUPERSEDED"
+	DeployConflict     Code = "SUTRA.DEPLOY.SLOT.CONFLICT"
+	DeploymentUnknown  Code = "SUTRA.DEPLOY.DEPLOYMENT.UNKNOWN"
+	DeployForbidden    Code = "SUTRA.DEPLOY.TENANT.FORBIDDEN"
+	OperationUnknown   Code = "SUTRA.DEPLOY.OPERATION.UNKNOWN"
 
 	DecisionNone      Code = "SUTRA.MODEL.DECISION.NONE"
 	DecisionInvalid   Code = "SUTRA.MODEL.DECISION.INVALID"
@@ -128,6 +131,7 @@ var table = append([]Entry{
 	{AliasTaken, Reject, 409},
 	{Busy, Redeliver, 429},
 	{ShuttingDown, Redeliver, 503},
+	{StepPanicked, Bug, 500},
 	{NotReady, Redeliver, 503},
 	{ChannelUnknown, Reject, 404},
 	{BodyTooLarge, Reject, 413},
@@ -166,6 +170,8 @@ var table = append([]Entry{
 	{PackageUnexpected, Reject, 422},
 	{ChannelInvalid, Reject, 422},
 	{ChannelTwice, Reject, 422},
+	{ChannelUnsupported, Reject, 422},
+	{CallbackInvalid, Reject, 400},
 	{TransportMissing, Reject, 422},
 	{SecretLiteral, Reject, 422},
 	{SchemaInvalid, Reject, 422},

@@ -1,0 +1,79 @@
+package webhook_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sutra-engine/sutra/adapters/webhook"
+	"github.com/sutra-engine/sutra/ports"
+	"github.com/sutra-engine/sutra/ports/fault"
+)
+
+func TestStatusBecomesADisposition(t *testing.T) {
+	for status, want := range map[int]fault.Disposition{
+		200: "", 204: "", 301: fault.Reject, 400: fault.Reject, 404: fault.Reject, 408: fault.Redeliver, 429: fault.Redeliver, 500: fault.Redeliver, 503: fault.Redeliver,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "http://127.0.0.1:1/elsewhere")
+			w.WriteHeader(status)
+		}))
+		_, err := webhook.New(time.Second, http.DefaultTransport).Send(t.Context(), ports.Emission{Destination: server.URL})
+		server.Close()
+		got := fault.Disposition("")
+		if err != nil {
+			got = fault.Of(err).Code.Disposition()
+		}
+		if got != want {
+			t.Errorf("%d: got %q, want %q", status, got, want)
+		}
+	}
+}
+
+func TestTheEmissionsIdIsTheIdempotencyKey(t *testing.T) {
+	id := ports.ID{1, 2, 3}
+	var got http.Header
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header }))
+	defer server.Close()
+	_, err := webhook.New(time.Second, http.DefaultTransport).Send(t.Context(), ports.Emission{
+		ID: id, Destination: server.URL, ContentType: "text/plain", Headers: []ports.Header{{Name: "X-One", Value: "1"}},
+	})
+	if err != nil || got.Get("Idempotency-Key") != id.String() || got.Get("X-One") != "1" || got.Get("Content-Type") != "text/plain" {
+		t.Fatalf("got %v %v", got, err)
+	}
+}
+
+func TestNoAnswerIsRedelivered(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer server.Close()
+	_, err := webhook.New(50*time.Millisecond, http.DefaultTransport).Send(t.Context(), ports.Emission{Destination: server.URL})
+	if !errors.Is(err, fault.SendFailed) {
+		t.Fatalf("got %v, want %s", err, fault.SendFailed)
+	}
+}
+
+func TestCallbacksAreSignedAndStayOutside(t *testing.T) {
+	at := time.Unix(1700000000, 0)
+	var signature, body string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		signature, body = r.Header.Get("Sutra-Signature"), string(data)
+	}))
+	defer server.Close()
+	e := ports.Emission{Destination: webhook.CallbackScheme + server.URL, Body: []byte(`{"a":1}`)}
+
+	_, err := webhook.NewCallback(time.Second, "secret", false, func() time.Time { return at }).Send(t.Context(), e)
+	if !errors.Is(err, fault.SendRefused) || !strings.Contains(err.Error(), "an address inside") {
+		t.Fatalf("a callback to this machine: got %v, want a refusal", err)
+	}
+	if _, err = webhook.NewCallback(time.Second, "secret", true, func() time.Time { return at }).Send(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	if want := "t=1700000000,v1=" + webhook.Sign([]byte("secret"), "1700000000", []byte(body)); signature != want {
+		t.Fatalf("got %q, want %q", signature, want)
+	}
+}

@@ -1,0 +1,206 @@
+package suite
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sutra-engine/sutra/ports"
+)
+
+func viewTests() []test {
+	return []test{
+		{"ListIsAKeysetOfWhatTheTenantsMaySee", listIsAKeyset},
+		{"ListFilters", listFilters},
+		{"HistoryPagesOldestFirst", historyPages},
+		{"LocateHidesOthersInstances", locateHides},
+		{"BacklogCountsWhatWaits", backlogCounts},
+		{"PurgeTakesInstancesOfAnySize", purgeTakesAnySize},
+	}
+}
+
+func (f *fixture) list(q ports.InstanceQuery) []ports.InstanceID {
+	f.Helper()
+	if q.Limit == 0 {
+		q.Limit = 100
+	}
+	got, err := f.store.Views().List(f.Context(), q)
+	f.must(err)
+	var ids []ports.InstanceID
+	for _, in := range got {
+		f.want("snapshot in a list", len(in.Snapshot), 0)
+		ids = append(ids, in.ID)
+	}
+	return ids
+}
+
+func listIsAKeyset(t *testing.T, h Harness) {
+	f := own(t, h)
+	g := corner(t, f.db)
+	var all []ports.InstanceID // newest first
+	for i := range 7 {
+		from := []*fixture{f, g}[i%2]
+		n := from.fresh()
+		n.ID = f.ids.New()
+		from.start(n)
+		all = append([]ports.InstanceID{n.ID}, all...)
+	}
+	f.want("everybody's", f.list(ports.InstanceQuery{}), all)
+	f.want("both tenants'", f.list(ports.InstanceQuery{Tenants: []string{g.tenant, f.tenant}}), all)
+	f.want("nobody's", len(f.list(ports.InstanceQuery{Tenants: []string{}})), 0)
+	f.want("f's", f.list(ports.InstanceQuery{Tenants: []string{f.tenant}}), []ports.InstanceID{all[0], all[2], all[4], all[6]})
+	var paged []ports.InstanceID
+	for q := (ports.InstanceQuery{Tenants: []string{f.tenant, g.tenant}, Limit: 3}); ; {
+		page := f.list(q)
+		if len(page) == 0 {
+			break
+		}
+		paged = append(paged, page...)
+		q.After = page[len(page)-1]
+	}
+	f.want("paged", paged, all)
+}
+
+func listFilters(t *testing.T, h Harness) {
+	f := shared(t, h)
+	three := []ports.NewInstance{f.fresh(), f.fresh(), f.fresh()}
+	three[1].Process = "other"
+	three[2].Status = ports.Completed
+	three[1].Parent = &ports.Parent{Instance: three[0].ID, Wait: 1, Root: three[0].ID}
+	for _, n := range three {
+		f.start(n)
+		f.clock.move(time.Minute)
+	}
+	for what, c := range map[string]struct {
+		q    ports.InstanceQuery
+		want []int
+	}{
+		"process":    {ports.InstanceQuery{Process: "other"}, []int{1}},
+		"status":     {ports.InstanceQuery{Statuses: []ports.Status{ports.Completed, ports.Failed}}, []int{2}},
+		"parent":     {ports.InstanceQuery{Parent: three[0].ID}, []int{1}},
+		"deployment": {ports.InstanceQuery{Deployment: f.active}, []int{2, 1, 0}},
+		"unknown":    {ports.InstanceQuery{Deployment: "x"}, nil},
+		"alias":      {ports.InstanceQuery{Alias: &three[1].Aliases[0]}, []int{1}},
+		"since":      {ports.InstanceQuery{Since: f.clock.Now().Add(-2 * time.Minute)}, []int{2, 1}},
+		"until":      {ports.InstanceQuery{Until: f.clock.Now().Add(-2 * time.Minute)}, []int{0}},
+		"both":       {ports.InstanceQuery{Process: "order", Statuses: []ports.Status{ports.Suspended}}, []int{0}},
+	} {
+		c.q.Tenants = []string{f.tenant}
+		var want []ports.InstanceID
+		for _, i := range c.want {
+			want = append(want, three[i].ID)
+		}
+		f.want(what, f.list(c.q), want)
+	}
+}
+
+func historyPages(t *testing.T, h Harness) {
+	f := shared(t, h)
+	n := f.parked(1)[0]
+	for i := range int64(4) {
+		st := f.step(f.own(f.store, "a/1", n.ID))
+		st.Seq, st.Waits = i+2, nil
+		st.History = []byte(fmt.Sprint("step ", i+2))
+		f.settled("commit", f.commit(f.store, st), ports.Done)
+	}
+	var got []string
+	for after := int64(0); ; {
+		page, err := f.store.Views().History(f.Context(), n.Ref, after, 2)
+		f.must(err)
+		if len(page) == 0 {
+			break
+		}
+		for _, e := range page {
+			got = append(got, string(e.Document))
+			after = e.Seq
+		}
+	}
+	f.want("history", got, []string{"started", "step 2", "step 3", "step 4", "step 5"})
+	page, err := f.store.Views().History(f.Context(), ports.Ref{Tenant: "another", ID: n.ID}, 0, 10)
+	f.must(err)
+	f.want("another tenant's", len(page), 0)
+}
+
+func locateHides(t *testing.T, h Harness) {
+	f := shared(t, h)
+	n := f.parked(1)[0]
+	locate := func(tenants []string, id ports.InstanceID) ports.Ref {
+		ref, err := f.store.Views().Locate(f.Context(), tenants, id)
+		f.must(err)
+		return ref
+	}
+	f.want("by all", locate(nil, n.ID), n.Ref)
+	f.want("by its tenant", locate([]string{"x", f.tenant}, n.ID), n.Ref)
+	f.want("by another", locate([]string{"x"}, n.ID), ports.Ref{})
+	f.want("of nothing", locate(nil, f.ids.New()), ports.Ref{})
+}
+
+func backlogCounts(t *testing.T, h Harness) {
+	f := own(t, h)
+	empty, err := f.store.Views().Backlog(f.Context())
+	f.must(err)
+	f.want("empty", empty, ports.Backlog{})
+	begin := f.clock.Now()
+	f.tasks(3, "x")
+	n := f.fresh()
+	n.Status, n.Waits = ports.Failed, nil
+	f.start(n)
+	for _, event := range []string{"a", "b"} {
+		f.settled("accept", f.store.Inbox().Accept(f.Context(), []ports.Message{f.message(event)})[0], ports.Done)
+	}
+	f.must(f.store.Inbox().Bury(f.Context(), []ports.InboxRef{f.key("orders", "a")}, "x"))
+	f.own(f.store, "a/1", n.ID)
+	f.settleAll(f.store, f.take(f.store, "w", 1), ports.Poisoned)
+	f.clock.move(time.Hour)
+	got, err := f.store.Views().Backlog(f.Context())
+	f.must(err)
+	f.want("backlog", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", ports.Backlog{
+		InboxPending: 1, OutboxDue: 3, TimersOverdue: 3, TasksFetchable: 3, ClaimsHeld: 1,
+		OldestInbox: begin, OldestOutbox: begin, OldestTimer: begin.Add(time.Hour), OldestTask: begin, OldestClaim: begin,
+		OutboxPoisoned: 1, InboxDead: 1, InstancesFailed: 1, InstancesSuspended: 3,
+	}))
+}
+
+func purgeTakesAnySize(t *testing.T, h Harness) {
+	f := own(t, h)
+	three := f.parked(3)
+	for _, n := range three[:2] {
+		st := f.step(f.own(f.store, "a/1", n.ID))
+		st.Status, st.Drop, st.Waits = ports.Completed, ports.Dropped{All: true}, nil
+		f.settled("commit", f.commit(f.store, st), ports.Done)
+	}
+	const huge = 11_000 // more rows than one call takes
+	f.db.Exec(t, fmt.Sprintf("INSERT INTO sutra_history (instance, seq, tenant, at, step, document) "+
+		"SELECT i.id, s.n, i.tenant, i.created_at, i.id, i.snapshot FROM %s CROSS JOIN sutra_instance AS i WHERE i.id = %s",
+		series(huge), literal(h, three[0].ID)))
+	purge := func() (int, bool) {
+		n, more, err := f.store.Retention().PurgeInstances(f.Context(), f.clock.Now(), 10)
+		f.must(err)
+		return n, more
+	}
+	n, more := purge()
+	f.want("before their time", []any{n, more}, []any{0, false})
+	f.clock.move(time.Second)
+	n, more = purge()
+	f.want("first call", []any{n, more}, []any{0, true})
+	left := f.rows("history", "1 = 1")
+	if left > huge-9_000 {
+		t.Fatalf("the first call left %d rows of history", left)
+	}
+	n, more = purge()
+	f.want("second call", []any{n, more}, []any{2, false})
+	f.want("instances", f.list(ports.InstanceQuery{}), []ports.InstanceID{three[2].ID})
+	f.want("history", f.rows("history", "1 = 1"), 1)
+}
+
+// series is n numbers from 1000, as a table s with the column n, on every database.
+func series(n int) string {
+	digits := "(SELECT 0 AS d"
+	for d := 1; d < 10; d++ {
+		digits += fmt.Sprint(" UNION ALL SELECT ", d)
+	}
+	digits += ")"
+	return fmt.Sprintf("(SELECT 1000 + a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d AS n FROM %[1]s AS a CROSS JOIN %[1]s AS b "+
+		"CROSS JOIN %[1]s AS c CROSS JOIN %[1]s AS e CROSS JOIN %[1]s AS f WHERE a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d < %[2]d) AS s",
+		digits, n)
+}
