@@ -58,6 +58,9 @@ func (c *compiler) checkEvent(n *Node) {
 	if ev.Timer != nil && ev.Timer.Cycle != nil && (n.Kind == CatchEvent || caught && n.Interrupting) {
 		c.refuse(e, fault.ModelEventMisplaced, "a cycle cannot repeat here; write a duration or a date")
 	}
+	if caught && ev.Code != nil && ev.Code.Expr != nil {
+		c.refuse(e, fault.ModelExpression, "the code that is caught cannot be computed; write it as it is")
+	}
 	inTransaction := n.Scope.Node != nil && n.Scope.Node.Kind == Transaction
 	switch {
 	case ev.Kind == Cancel && n.Kind == EndEvent && !inTransaction:

@@ -250,3 +250,13 @@ func TestValuesKeepTypesAcrossAWait(t *testing.T) {
 		t.Errorf("after the wait: %s", i.variable("v"))
 	}
 }
+
+func TestConditionalStartAsksTheMessage(t *testing.T) {
+	w := newWorld(t, process(start("s", source("orders"), when("payload.n > 1")), worker("a"), path("s", "a")))
+	i := w.startAt("p", step.Event{Kind: step.KindStart, Node: "s", Payload: value(t, `{"n": 2}`)})
+	i.want("task a")
+	i = w.startAt("p", step.Event{Kind: step.KindStart, Node: "s", Payload: value(t, `{"n": 1}`)})
+	if i.last.Start != nil || i.last.Failure == nil || i.last.Failure.Code.Status() != 422 {
+		t.Errorf("%+v", i.last)
+	}
+}
