@@ -56,7 +56,7 @@ func TestTooLargeASnapshotFailsTheLastEvent(t *testing.T) {
 
 func TestValuesThatCannotBeReadBackAreRefused(t *testing.T) {
 	deep := strings.Repeat("[", 149) + strings.Repeat("]", 149)
-	w := newWorld(t, process(start("s"), worker("a", output("x.y.z", "deep")), path("s", "a")))
+	w := newWorld(t, process(start("s"), worker("a", output("x.y.z.v.w", "deep")), path("s", "a")))
 	i := w.start(`{"deep": ` + deep + `}`)
 	i.want("task a")
 	i.fails(fault.ValueNotStorable, i.completion("a", ""))
