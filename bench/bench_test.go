@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	turns = flag.Int("slices", 5, "time slices of each load")
+	turns = flag.Int("turns", 5, "time slices of each load")
 	slice = flag.Duration("slice", 2*time.Second, "length of a time slice")
 )
 

@@ -113,6 +113,10 @@ func (s *Server) Routes() []Route {
 		{"GET", "/admin/operations/:id", Admin, s.operation},
 		{"POST", "/admin/instances/:id/cancel", Admin, s.cancel},
 		{"POST", "/admin/instances/:id/resume", Admin, s.resume},
+		{"GET", "/admin/outbox", Admin, s.outbox},
+		{"POST", "/admin/outbox/:id/redrive", Admin, s.redrive},
+		{"GET", "/admin/tasks", Admin, s.tasks},
+		{"POST", "/admin/tasks/:id/retry", Admin, s.retry},
 		{"GET", "/admin/leases", Admin, s.leases},
 		{"GET", "/admin/replicas", Admin, s.replicas},
 	}
