@@ -26,11 +26,29 @@ func Unnest(types map[string]string) Relation {
 	}
 }
 
-// UnionAll names the columns in its first row.
-func UnionAll(cells int) Relation {
+// UnionAll names the columns in its first row. A type that has a cast is spelled with it, %s for the value.
+func UnionAll(cells int, casts map[string]string) Relation {
 	return Relation{Cells: cells, List: in, Table: func(cols []Column, n int, bind func() string) string {
-		first := "SELECT " + each(cols, func(c Column) string { return bind() + " AS " + c.Name })
-		return "(" + first + repeat(n-1, " UNION ALL SELECT ", cols, bind, "") + ")"
+		row := func(name bool) string {
+			return each(cols, func(c Column) string {
+				value := bind()
+				if cast := casts[c.Type]; cast != "" {
+					value = strings.Replace(cast, "%s", value, 1)
+				}
+				if name {
+					value += " AS " + c.Name
+				}
+				return value
+			})
+		}
+		var b strings.Builder
+		for i := range n {
+			if i > 0 {
+				b.WriteString(" UNION ALL ")
+			}
+			b.WriteString("SELECT " + row(i == 0))
+		}
+		return "(" + b.String() + ")"
 	}}
 }
 

@@ -18,6 +18,8 @@ import (
 	_ "modernc.org/sqlite" // the driver of SQLite
 
 	"github.com/sutra-engine/sutra/dialects"
+	"github.com/sutra-engine/sutra/dialects/mariadb"
+	"github.com/sutra-engine/sutra/dialects/mysql"
 	"github.com/sutra-engine/sutra/dialects/postgres"
 	"github.com/sutra-engine/sutra/dialects/sqlite"
 	"github.com/sutra-engine/sutra/ports/fault"
@@ -25,7 +27,7 @@ import (
 
 // Dialects are the databases of this repository.
 func Dialects() []dialects.Dialect {
-	return []dialects.Dialect{postgres.Dialect(), sqlite.Dialect()}
+	return []dialects.Dialect{postgres.Dialect(), mysql.Dialect(), mariadb.Dialect(), sqlite.Dialect()}
 }
 
 // source is a database by its name: which dialect, and what its driver is told.

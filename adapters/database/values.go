@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -196,6 +197,10 @@ func scanTime(to *time.Time, v any) error {
 
 func scanInt[T ~int64 | ~int](to *T, v any) error {
 	n, ok := v.(int64)
+	if digits, text := v.([]byte); text { // a driver's text protocol
+		parsed, err := strconv.ParseInt(string(digits), 10, 64)
+		n, ok = parsed, err == nil
+	}
 	*to = T(n)
 	return unless(ok || v == nil, "integer", v)
 }

@@ -170,7 +170,9 @@ func purgeTakesAnySize(t *testing.T, h Harness) {
 		f.settled("commit", f.commit(f.store, st), ports.Done)
 	}
 	const huge = 11_000 // more rows than one call takes
-	f.db.Exec(t, fmt.Sprintf(series(h), huge))
+	f.db.Exec(t, fmt.Sprintf("INSERT INTO sutra_history (instance, seq, tenant, at, step, document) "+
+		"SELECT i.id, s.n, i.tenant, i.created_at, i.id, i.snapshot FROM %s CROSS JOIN sutra_instance AS i WHERE i.id = %s",
+		series(huge), literal(h, three[0].ID)))
 	purge := func() (int, bool) {
 		n, more, err := f.store.Retention().PurgeInstances(f.Context(), f.clock.Now(), 10)
 		f.must(err)
@@ -191,20 +193,14 @@ func purgeTakesAnySize(t *testing.T, h Harness) {
 	f.want("history", f.rows("history", "1 = 1"), 1)
 }
 
-// series fills the history of an instance that has ended with %d rows.
-func series(h Harness) string {
-	number := "WITH RECURSIVE s (n) AS (SELECT 10 UNION ALL SELECT n + 1 FROM s WHERE n < %[1]d) "
-	insert := "INSERT INTO sutra_history (instance, seq, tenant, at, step, document) "
-	rows := "SELECT i.id, s.n, i.tenant, i.created_at, i.id, i.snapshot FROM s CROSS JOIN (SELECT id, tenant, created_at, snapshot FROM sutra_instance WHERE ended_at IS NOT NULL ORDER BY id %s) AS i"
-	one := "LIMIT 1"
-	switch h.Dialect.Name {
-	case "mysql", "mariadb":
-		return "INSERT INTO sutra_history (instance, seq, tenant, at, step, document) " +
-			"WITH RECURSIVE s (n) AS (SELECT 10 UNION ALL SELECT n + 1 FROM s WHERE n < %[1]d) " + fmt.Sprintf(rows, one)
-	case "sqlserver":
-		one = "OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY"
-		number = "WITH s (n) AS (SELECT 10 UNION ALL SELECT n + 1 FROM s WHERE n < %[1]d) "
-		return number + insert + fmt.Sprintf(rows, one) + " OPTION (MAXRECURSION 0)"
+// series is n numbers from 1000, as a table s with the column n, on every database.
+func series(n int) string {
+	digits := "(SELECT 0 AS d"
+	for d := 1; d < 10; d++ {
+		digits += fmt.Sprint(" UNION ALL SELECT ", d)
 	}
-	return number + insert + fmt.Sprintf(rows, one)
+	digits += ")"
+	return fmt.Sprintf("(SELECT 1000 + a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d AS n FROM %[1]s AS a CROSS JOIN %[1]s AS b "+
+		"CROSS JOIN %[1]s AS c CROSS JOIN %[1]s AS e CROSS JOIN %[1]s AS f WHERE a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d < %[2]d) AS s",
+		digits, n)
 }

@@ -116,6 +116,14 @@ func TestEscalationInterruptsOrNot(t *testing.T) {
 	w.start("").want("task side")
 }
 
+// An escalation that its own handler throws again goes outward.
+func TestEscalationInItsHandlerGoesOutward(t *testing.T) {
+	w := newWorld(t, process(start("s"), sub("sub", start("is"), throw("up", escalation("x1")), worker("a"), path("is", "up", "a"),
+		eventSub("es", startOn("esc", escalation("x1")), throw("again", escalation("x1")), worker("side"), path("esc", "again", "side"))),
+		boundaryOn("b", "sub", escalation("x1")), worker("out"), path("s", "sub"), path("b", "out")))
+	w.start("").want("task a, task out, task side")
+}
+
 func TestSignalReachesEveryArmedWaitOnce(t *testing.T) {
 	w := newWorld(t, definitions(process(start("s"), catch("c", signal("s1")), worker("a"), path("s", "c", "a")),
 		processNamed("thrower", start("ts"), throw("t", signal("s1")), worker("b"), path("ts", "t", "b"))))
@@ -240,5 +248,15 @@ func TestValuesKeepTypesAcrossAWait(t *testing.T) {
 	i.want("completed")
 	if i.variable("ok") != "true" {
 		t.Errorf("after the wait: %s", i.variable("v"))
+	}
+}
+
+func TestConditionalStartAsksTheMessage(t *testing.T) {
+	w := newWorld(t, process(start("s", source("orders"), when("payload.n > 1")), worker("a"), path("s", "a")))
+	i := w.startAt("p", step.Event{Kind: step.KindStart, Node: "s", Payload: value(t, `{"n": 2}`)})
+	i.want("task a")
+	i = w.startAt("p", step.Event{Kind: step.KindStart, Node: "s", Payload: value(t, `{"n": 1}`)})
+	if i.last.Start != nil || i.last.Failure == nil || i.last.Failure.Code.Status() != 422 {
+		t.Errorf("%+v", i.last)
 	}
 }

@@ -24,6 +24,7 @@ const roots = `
 <signal id="s1" name="s1"/><signal id="s2" name="s2"/>
 <error id="e1" errorCode="E1"/><error id="e2" errorCode="E2"/><escalation id="x1" escalationCode="X1"/>`
 
+// process is the process "p"; a first part may be its extensionElements.
 func process(parts ...string) string { return processNamed("p", parts...) }
 
 func processNamed(id string, parts ...string) string {

@@ -467,3 +467,5 @@ func json(t testing.TB, object, name string) string {
 	}
 	return string(data)
 }
+
+func time10At() time.Time { return time.Date(2026, 1, 1, 0, 10, 0, 1000, time.UTC) }

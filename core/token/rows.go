@@ -22,12 +22,14 @@ func RowsOf(p *bpmn.Process, module string, s *Snapshot) Rows {
 	if s.Status.Ended() {
 		return r
 	}
+	seen := map[ports.Alias]bool{} // iterations may hold the same key: one row
 	for _, a := range s.Aliases {
-		if s.Failure == nil || a.Wait == 0 {
-			r.Aliases = append(r.Aliases, ports.Alias{
-				Module: module, Name: a.Name, Value: ports.NewKey(a.Value), Wait: ports.WaitID(a.Wait), Unique: a.Unique,
-			})
+		row := ports.Alias{Module: module, Name: a.Name, Value: ports.NewKey(a.Value), Wait: ports.WaitID(a.Wait), Unique: a.Unique}
+		if s.Failure != nil && a.Wait != 0 || seen[row] {
+			continue
 		}
+		seen[row] = true
+		r.Aliases = append(r.Aliases, row)
 	}
 	if s.Failure != nil {
 		return r

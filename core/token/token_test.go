@@ -110,7 +110,7 @@ func TestRefusesNonCanonical(t *testing.T) {
 		"indefinite map": {'S', 'T', 1, 0, 0xbf, 0xff}, "doubled key": {'S', 'T', 1, 0, 0xa2, 3, 1, 3, 1}, "unsorted keys": {'S', 'T', 1, 0, 0xa2, 4, 1, 3, 1},
 		"long integer": {'S', 'T', 1, 0, 0xa1, 3, 0x18, 1}, "unknown key": {'S', 'T', 1, 0, 0xa1, 0x18, 99, 1}, "empty part": {'S', 'T', 1, 0, 0xa1, 9, 0x80},
 		"zero kept": {'S', 'T', 1, 0, 0xa1, 3, 0}, "unused name": {'S', 'T', 1, 0, 0xa1, 1, 0x81, 0x61, 'x'}, "a name that is not there": {'S', 'T', 1, 0, 0xa1, 2, 5},
-		"too deep": append([]byte{'S', 'T', 1, 0}, bytes.Repeat([]byte{0x81}, 400)...),
+		"too deep": append([]byte{'S', 'T', 1, 0}, bytes.Repeat([]byte{0x81}, 600)...),
 	} {
 		if _, err := token.Decode(bad); !errors.Is(err, fault.SnapshotInvalid) {
 			t.Errorf("%s: got %v, want %s", name, err, fault.SnapshotInvalid)

@@ -111,9 +111,9 @@ WHERE a.tenant = :tenant
 AND a.unique_key IN :rows
 
 -- name: task_insert
--- rows: id uuid, instance uuid, wait int, deployment text, process text, node text, topic text, inputs bytes, headers bytes, retries int, open int
-INSERT INTO sutra_task (id, tenant, instance, wait_id, deployment, process, node, topic, inputs, headers, retries, open, lock_epoch, lock_until, terminal, created_at)
-SELECT r.id, :tenant, r.instance, r.wait, r.deployment, r.process, r.node, r.topic, r.inputs, r.headers, r.retries, r.open, 0, :now, 0, :now
+-- rows: id uuid, instance uuid, wait int, deployment text, process text, node text, topic text, inputs bytes, headers bytes, retries int, unlocked int
+INSERT INTO sutra_task (id, tenant, instance, wait_id, deployment, process, node, topic, inputs, headers, retries, unlocked, lock_epoch, lock_until, terminal, created_at)
+SELECT r.id, :tenant, r.instance, r.wait, r.deployment, r.process, r.node, r.topic, r.inputs, r.headers, r.retries, r.unlocked, 0, :now, 0, :now
 FROM :rows AS r
 
 -- name: task_complete

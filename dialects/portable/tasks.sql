@@ -1,6 +1,6 @@
 -- name: task_due
 -- scope: fleet
-SELECT t.tenant, t.id, t.instance, t.wait_id, t.deployment, t.process, t.node, t.topic, t.inputs, t.headers, t.retries, t.open, t.lock_owner, t.lock_epoch, t.lock_until, t.terminal, t.last_error, t.created_at
+SELECT t.tenant, t.id, t.instance, t.wait_id, t.deployment, t.process, t.node, t.topic, t.inputs, t.headers, t.retries, t.unlocked, t.lock_owner, t.lock_epoch, t.lock_until, t.terminal, t.last_error, t.created_at
 FROM sutra_task AS t :skipping
 WHERE t.terminal = 0
 AND t.topic = :topic
@@ -19,7 +19,7 @@ WHERE id IN :rows
 
 -- name: task_read
 -- rows: id uuid
-SELECT t.tenant, t.id, t.instance, t.wait_id, t.deployment, t.process, t.node, t.topic, t.inputs, t.headers, t.retries, t.open, t.lock_owner, t.lock_epoch, t.lock_until, t.terminal, t.last_error, t.created_at
+SELECT t.tenant, t.id, t.instance, t.wait_id, t.deployment, t.process, t.node, t.topic, t.inputs, t.headers, t.retries, t.unlocked, t.lock_owner, t.lock_epoch, t.lock_until, t.terminal, t.last_error, t.created_at
 FROM sutra_task AS t
 WHERE t.tenant = :tenant
 AND t.id IN :rows
@@ -58,7 +58,7 @@ AND id IN :rows
 
 -- name: task_list
 -- scope: fleet
-SELECT t.tenant, t.id, t.instance, t.wait_id, t.deployment, t.process, t.node, t.topic, t.inputs, t.headers, t.retries, t.open, t.lock_owner, t.lock_epoch, t.lock_until, t.terminal, t.last_error, t.created_at
+SELECT t.tenant, t.id, t.instance, t.wait_id, t.deployment, t.process, t.node, t.topic, t.inputs, t.headers, t.retries, t.unlocked, t.lock_owner, t.lock_epoch, t.lock_until, t.terminal, t.last_error, t.created_at
 FROM sutra_task AS t
 WHERE t.terminal = :terminal
 AND t.tenant = :tenant?

@@ -145,7 +145,7 @@ CREATE TABLE sutra_task (
   inputs bytea,
   headers bytea,
   retries bigint NOT NULL,
-  open bigint NOT NULL,
+  unlocked bigint NOT NULL,
   lock_owner text COLLATE "C",
   lock_epoch bigint NOT NULL,
   lock_until timestamptz NOT NULL,

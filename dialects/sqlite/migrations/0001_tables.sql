@@ -130,7 +130,7 @@ CREATE TABLE sutra_task (
   inputs BLOB,
   headers BLOB,
   retries INTEGER NOT NULL,
-  open INTEGER NOT NULL,
+  unlocked INTEGER NOT NULL,
   lock_owner TEXT,
   lock_epoch INTEGER NOT NULL,
   lock_until INTEGER NOT NULL,

@@ -1,0 +1,24 @@
+// Package mariadb is MariaDB, as a value: MySQL, with what differs.
+package mariadb
+
+import (
+	"github.com/sutra-engine/sutra/dialects"
+	"github.com/sutra-engine/sutra/dialects/mysql"
+)
+
+// Dialect is MariaDB 10.6 and later.
+func Dialect() dialects.Dialect {
+	d := mysql.Dialect()
+	d.Name = "mariadb"
+	d.Schemes = []string{"mariadb"}
+	d.Words.Share = "LOCK IN SHARE MODE"
+	d.DSN = func(raw string) (string, error) { return mysql.DSN(raw, "tx_isolation") }
+	d.Settings = []dialects.Setting{
+		{
+			Name: "version", Query: "SELECT VERSION()", Want: `^(10\.([6-9]|1\d)|1[1-9]|[2-9]\d)\..*MariaDB`, Refuse: true,
+			Advice: "use MariaDB 10.6 or later (mysql:// for MySQL)",
+		},
+		mysql.Durable(), mysql.Binlog(),
+	}
+	return d
+}
