@@ -15,13 +15,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver of migrations on PostgreSQL
 	"github.com/jmoiron/sqlx"
+	_ "modernc.org/sqlite" // the driver of SQLite
+
 	"github.com/sutra-engine/sutra/dialects"
 	"github.com/sutra-engine/sutra/dialects/mariadb"
 	"github.com/sutra-engine/sutra/dialects/mysql"
 	"github.com/sutra-engine/sutra/dialects/postgres"
 	"github.com/sutra-engine/sutra/dialects/sqlite"
 	"github.com/sutra-engine/sutra/ports/fault"
-	_ "modernc.org/sqlite" // the driver of SQLite
 )
 
 // Dialects are the databases of this repository.

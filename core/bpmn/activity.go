@@ -69,7 +69,7 @@ func (c *compiler) activity(n *Node, e *element) {
 		return
 	}
 	c.mappings(n, e)
-	n.Loop = c.loop(n, e)
+	n.Loop = c.loop(e)
 	n.Aliases = c.aliases(e)
 	switch n.Kind {
 	case CallActivity:

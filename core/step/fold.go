@@ -124,7 +124,6 @@ func advance(p *Program, before *token.Snapshot, c Claimed, events []Event) outc
 		if out.seal() {
 			break
 		}
-		why = r.failure
 	}
 	for i, o := range out.Outcomes {
 		if o == "" {

@@ -1,6 +1,8 @@
 package token
 
 import (
+	"maps"
+
 	"github.com/sutra-engine/sutra/core/bpmn"
 	"github.com/sutra-engine/sutra/core/feel"
 	"github.com/sutra-engine/sutra/ports"
@@ -70,9 +72,7 @@ func taskRow(p *bpmn.Process, w *Wait) ports.Task {
 			}
 		}
 	}
-	for name, v := range w.Headers {
-		headers[name] = v
-	}
+	maps.Copy(headers, w.Headers)
 	if len(headers) > 0 {
 		row.Headers, _ = feel.ToJSON(headers) // values that were computed have been stored, so they have JSON
 	}
