@@ -1,6 +1,6 @@
 # What people type. Every target works on a fresh machine with Go alone; `make test` says what it could not prove there.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint race conformance grammar bench build tck fuzz tools
+.PHONY: help run test lint fmt race conformance grammar bench build tck fuzz tools
 
 GO        ?= go
 DIALECT   ?= sqlite
@@ -26,6 +26,9 @@ lint: tools ## Check format, vet and style
 	$(LINT) fmt --diff
 	$(GO) vet ./...
 	$(LINT) run ./...
+
+fmt: tools ## Format the code
+	$(LINT) fmt
 
 race: ## Run every test that needs no server under the race detector
 	$(GO) test -race ./...

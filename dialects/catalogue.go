@@ -104,7 +104,7 @@ func parse(block string) (*Statement, error) {
 		case !isComment:
 			sql = append(sql, line)
 		case key == "rows":
-			for _, c := range strings.Split(value, ", ") {
+			for c := range strings.SplitSeq(value, ", ") {
 				n, t, _ := strings.Cut(c, " ")
 				s.Rows = append(s.Rows, Column{n, t})
 			}
@@ -121,7 +121,7 @@ func parse(block string) (*Statement, error) {
 		}
 	}
 	s.Lines = len(sql)
-	for _, part := range strings.Split(strings.Join(sql, "\n"), ";") {
+	for part := range strings.SplitSeq(strings.Join(sql, "\n"), ";") {
 		if part = strings.TrimSpace(part); part != "" {
 			s.Parts = append(s.Parts, part)
 		}

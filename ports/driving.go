@@ -108,6 +108,10 @@ type Operator interface {
 	Cancel(ctx context.Context, tenants []string, id InstanceID) error
 	// Resume brings a FAILED instance back; drop forgets the event it failed at.
 	Resume(ctx context.Context, tenants []string, id InstanceID, drop bool) error
+	// Redrive makes a poisoned emission due again.
+	Redrive(ctx context.Context, tenant string, id EmissionID) error
+	// Retry gives an exhausted task new attempts.
+	Retry(ctx context.Context, tenants []string, id TaskID, retries int) error
 }
 
 // TaskFetch is a worker's long poll.

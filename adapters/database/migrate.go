@@ -141,7 +141,7 @@ func ledger(ctx context.Context, conn *sql.Conn) (map[int64]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err has it
+	defer rows.Close()
 	found := map[int64]string{}
 	for rows.Next() {
 		var number int64
@@ -162,7 +162,7 @@ func (src source) step(ctx context.Context, conn *sql.Conn, m migration) error {
 		if err != nil {
 			return err
 		}
-		defer open.Rollback() //nolint:errcheck // after Commit it does nothing
+		defer open.Rollback()
 		on = open
 	}
 	for _, part := range m.parts {

@@ -15,6 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver of migrations on PostgreSQL
 	"github.com/jmoiron/sqlx"
+	_ "modernc.org/sqlite" // the driver of SQLite
+
 	"github.com/sutra-engine/sutra/dialects"
 	"github.com/sutra-engine/sutra/dialects/mariadb"
 	"github.com/sutra-engine/sutra/dialects/mysql"
@@ -22,7 +24,6 @@ import (
 	"github.com/sutra-engine/sutra/dialects/sqlite"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
-	_ "modernc.org/sqlite" // the driver of SQLite
 )
 
 // Dialects are the databases of this repository.

@@ -139,8 +139,10 @@ func emissionOp(tenant string, ids []any, into map[ports.EmissionID]emission) op
 // scanStamped reads an emission's columns before those that follow them.
 func scanStamped(r row, e *ports.Stamped, after ...any) error {
 	var headers []byte
-	err := r.Scan(append([]any{&e.Tenant, &e.ID, &e.Deployment, &e.Instance, &e.Seq, &e.Destination, &e.ContentType, &headers, &e.Body,
-		&e.Wait, &e.Attempt, &e.Trace, &e.Attempts, &e.By, &e.At, &e.Created}, after...)...)
+	err := r.Scan(append([]any{
+		&e.Tenant, &e.ID, &e.Deployment, &e.Instance, &e.Seq, &e.Destination, &e.ContentType, &headers, &e.Body,
+		&e.Wait, &e.Attempt, &e.Trace, &e.Attempts, &e.By, &e.At, &e.Created,
+	}, after...)...)
 	if err != nil {
 		return err
 	}

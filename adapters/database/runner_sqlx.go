@@ -33,7 +33,7 @@ func (r sqlxRunner) hold(ctx context.Context, tenant string, body func(run run) 
 	if err != nil {
 		return r.troubled("begin", err)
 	}
-	defer open.Rollback() //nolint:errcheck // after Commit it does nothing
+	defer open.Rollback()
 	if r.dialect.Enter != "" {
 		if _, err := open.ExecContext(ctx, r.dialect.Enter, tenant); err != nil {
 			return r.troubled("enter", err)
@@ -97,7 +97,7 @@ func one(ctx context.Context, on executor, c call) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err has it
+	defer rows.Close()
 	line := cells{row: rows}
 	for ; rows.Next(); n++ {
 		if c.scan != nil {

@@ -4,6 +4,7 @@ package database
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -58,8 +59,8 @@ func (s *Store) Exclusive() bool { return !s.book.dialect.Caps.Shared }
 // Close ends what the store started and gives its connections back.
 func (s *Store) Close() error {
 	var first error
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		if err := s.closers[i](); err != nil && first == nil {
+	for _, v := range slices.Backward(s.closers) {
+		if err := v(); err != nil && first == nil {
 			first = err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
 	"github.com/sutra-engine/sutra/ports"
 )
 

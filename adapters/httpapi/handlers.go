@@ -309,17 +309,23 @@ func (s *Server) call(w http.ResponseWriter, req bunrouter.Request, p Principal)
 	if err != nil {
 		return "", in, err
 	}
+	tenant, err := p.tenant(req)
+	in.Tenant, in.Received = tenant, s.Clock.Now()
+	return tenant, in, err
+}
+
+// tenant is the one tenant that a call is for.
+func (p Principal) tenant(req bunrouter.Request) (string, error) {
 	tenant := req.URL.Query().Get("tenant")
 	switch {
 	case tenant == "" && len(p.Tenants) == 1:
-		tenant = p.Tenants[0]
+		return p.Tenants[0], nil
 	case tenant == "":
-		return "", in, fault.RequestInvalid.With("say which tenant: ?tenant=NAME")
+		return "", fault.RequestInvalid.With("say which tenant: ?tenant=NAME")
 	case p.Tenants != nil && !slices.Contains(p.Tenants, tenant):
-		return "", in, fault.AdminForbidden.With("this key may not act for tenant %q", tenant)
+		return "", fault.AdminForbidden.With("this key may not act for tenant %q", tenant)
 	}
-	in.Tenant, in.Received = tenant, s.Clock.Now()
-	return tenant, in, nil
+	return tenant, nil
 }
 
 func (s *Server) cancel(w http.ResponseWriter, req bunrouter.Request, p Principal) error {

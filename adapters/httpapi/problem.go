@@ -19,7 +19,7 @@ const retryAfter = "1"
 func (s *Server) problems(next bunrouter.HandlerFunc) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, req bunrouter.Request) error {
 		err := next(w, req)
-		if gone := req.Context().Err() != nil; err == nil || gone { // nobody is there to be answered
+		if err == nil {
 			return nil
 		}
 		p := problem(err)

@@ -56,8 +56,8 @@ func New(d Deps, listener net.Listener) *Server {
 	return s
 }
 
-// Serve answers requests until Shut.
-func (s *Server) Serve() error {
+// Serve answers requests until Shut. Requests have contexts of their own.
+func (s *Server) Serve(context.Context) error {
 	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -113,6 +113,10 @@ func (s *Server) Routes() []Route {
 		{"GET", "/admin/operations/:id", Admin, s.operation},
 		{"POST", "/admin/instances/:id/cancel", Admin, s.cancel},
 		{"POST", "/admin/instances/:id/resume", Admin, s.resume},
+		{"GET", "/admin/outbox", Admin, s.outbox},
+		{"POST", "/admin/outbox/:id/redrive", Admin, s.redrive},
+		{"GET", "/admin/tasks", Admin, s.tasks},
+		{"POST", "/admin/tasks/:id/retry", Admin, s.retry},
 		{"GET", "/admin/leases", Admin, s.leases},
 		{"GET", "/admin/replicas", Admin, s.replicas},
 	}

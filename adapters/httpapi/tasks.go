@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -107,7 +108,7 @@ func (s *Server) body(w http.ResponseWriter, req bunrouter.Request, into any) er
 	if err := d.Decode(into); err != nil {
 		return fault.RequestInvalid.With("the body does not read: %w", err)
 	}
-	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // the decoder answers it as it is
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return fault.RequestInvalid.With("the body goes on after its end")
 	}
 	return nil

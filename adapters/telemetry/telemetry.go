@@ -110,7 +110,7 @@ func (backlog) Describe(c chan<- *prometheus.Desc) {
 
 // Collect reads them with one query.
 func (b backlog) Collect(c chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) //nolint:forbidigo // a collector is given no context
 	defer cancel()
 	now, err := b.views.Backlog(ctx)
 	if err != nil {

@@ -40,11 +40,11 @@ type Deps struct {
 // Deployer is the ports.Deployer of a replica.
 type Deployer struct {
 	Deps
-	submitted chan ports.ID
+	submitted chan ports.Operation
 }
 
 // New makes a deployer.
-func New(d Deps) *Deployer { return &Deployer{Deps: d, submitted: make(chan ports.ID, 64)} }
+func New(d Deps) *Deployer { return &Deployer{Deps: d, submitted: make(chan ports.Operation, 64)} }
 
 // Deploy makes the archive its slot's active revision.
 func (d *Deployer) Deploy(ctx context.Context, call ports.Deploy) (ports.Deployed, error) {

@@ -37,8 +37,9 @@ func (d *Deployer) checkCallbacks(call ports.Deploy) error {
 
 // options are what an operation keeps of its call.
 type options struct {
-	Supersedes string   `json:"supersedes,omitempty"`
-	Tenants    []string `json:"tenants,omitempty"`
+	Deployment ports.DeploymentID `json:"deployment"`
+	Supersedes string             `json:"supersedes,omitempty"`
+	Tenants    []string           `json:"tenants,omitempty"`
 }
 
 // Submit makes the deploy durable and answers at once. What can be refused without the database is refused here: what is no archive, or
@@ -51,7 +52,7 @@ func (d *Deployer) Submit(ctx context.Context, call ports.Deploy) (ports.ID, err
 	if err != nil {
 		return ports.ID{}, err
 	}
-	kept, err := json.Marshal(options{call.Supersedes, call.Tenants})
+	kept, err := json.Marshal(options{a.ID, call.Supersedes, call.Tenants})
 	if err != nil {
 		return ports.ID{}, err
 	}
@@ -64,7 +65,7 @@ func (d *Deployer) Submit(ctx context.Context, call ports.Deploy) (ports.ID, err
 		return ports.ID{}, err
 	}
 	select {
-	case d.submitted <- o.ID:
+	case d.submitted <- o:
 	default: // it is adopted when it has been silent for long enough
 	}
 	return o.ID, nil
@@ -92,11 +93,8 @@ func (d *Deployer) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case id := <-d.submitted:
-			var o ports.Operation
-			if o, _, err = d.Operations.Read(ctx, id); err == nil && o.State == statePending {
-				found = append(found, o)
-			}
+		case o := <-d.submitted:
+			found = append(found, o)
 		case <-adopt.C:
 			found, err = d.Operations.Adopt(ctx, d.Replica, d.Clock.Now().Add(-d.Silent), 16)
 		}
@@ -117,14 +115,14 @@ func (d *Deployer) finish(ctx context.Context, o ports.Operation) error {
 	}
 	done, err := d.deploy(ctx, ports.Deploy{Archive: o.Archive, Tenants: kept.Tenants, Supersedes: kept.Supersedes}, &o.ID, nil)
 	revision := done.Revision
-	o.State = stateDone
+	o.State, o.Revision = stateDone, revision.ID
 	if err != nil {
 		f := fault.Of(err)
 		if d := f.Code.Disposition(); d != fault.Reject {
 			return err // trouble: it stays pending and is tried again
 		}
 		o.State, o.Fault = stateFailed, &ports.Fault{Code: string(f.Code), Detail: f.Detail}
-		revision = ports.Revision{ID: o.Revision}
+		revision, o.Revision = ports.Revision{ID: kept.Deployment}, kept.Deployment
 	}
 	if revision.Slot.Tenant == "" {
 		revision.Slot.Tenant = o.Tenant

@@ -22,6 +22,8 @@ type Programs interface {
 type Deps struct {
 	Instances ports.Instances
 	Views     ports.Views
+	Outbox    ports.Outbox
+	Tasks     ports.Tasks
 	Guard     claim.Guard
 	Programs  Programs
 	Clock     ports.Clock
@@ -29,6 +31,8 @@ type Deps struct {
 	Log       *slog.Logger
 	Replica   string
 	Inbox     func() // hears that deliveries were written
+	Sending   func() // hears that an emission is due
+	Parked    func() // hears that a task can be fetched
 }
 
 // Operator is the ports.Operator of a replica.
@@ -96,22 +100,59 @@ func (o Operator) Resume(ctx context.Context, tenants []string, id ports.Instanc
 	})
 }
 
+// Redrive makes a poisoned emission due again, under the id it always had.
+func (o Operator) Redrive(ctx context.Context, tenant string, id ports.EmissionID) error {
+	answer, err := o.Outbox.Redrive(ctx, tenant, id)
+	switch {
+	case err != nil:
+		return err
+	case answer.Outcome == ports.Done:
+		o.Sending()
+		return nil
+	case answer.Outcome == ports.Stale:
+		return fault.ArchiveDropped.With("emission %s belongs to a revision whose archive is dropped; it cannot be sent any more", id)
+	}
+	return fault.EmissionUnknown.With("tenant %s has no poisoned emission %s", tenant, id)
+}
+
+// Retry gives an exhausted task new attempts.
+func (o Operator) Retry(ctx context.Context, tenants []string, id ports.TaskID, retries int) error {
+	tenant, err := o.Tasks.Locate(ctx, tenants, id)
+	if err != nil {
+		return err
+	}
+	answer := ports.Answer{Outcome: ports.Gone}
+	if tenant != "" {
+		if answer, err = o.Tasks.Retry(ctx, ports.TaskLock{Tenant: tenant, ID: id}, retries); err != nil {
+			return err
+		}
+	}
+	switch answer.Outcome {
+	case ports.Done:
+		o.Parked()
+		return nil
+	case ports.Stale:
+		return fault.ArchiveDropped.With("task %s belongs to a revision whose archive is dropped", id)
+	}
+	return fault.TaskUnknown.With("there is no exhausted task %s", id)
+}
+
 // change makes one step of an instance under a claim of its own.
-func (o Operator) change(ctx context.Context, tenants []string, id ports.InstanceID, make func(*step.Program, step.Claimed) step.Result) error {
+func (o Operator) change(ctx context.Context, tenants []string, id ports.InstanceID, rewrite func(*step.Program, step.Claimed) step.Result) error {
 	ref, err := o.locate(ctx, tenants, id)
 	if err != nil {
 		return err
 	}
 	owner := ports.Owner(o.Replica + "/operator/" + o.IDs.New().String())
 	var failed error
-	err = o.Guard.With(ctx, owner, []ports.Ref{ref}, func(held []*claim.Held) { failed = o.commit(ctx, held[0], make) })
+	err = o.Guard.With(ctx, owner, []ports.Ref{ref}, func(held []*claim.Held) { failed = o.commit(ctx, held[0], rewrite) })
 	if err != nil {
 		return err
 	}
 	return failed
 }
 
-func (o Operator) commit(ctx context.Context, h *claim.Held, make func(*step.Program, step.Claimed) step.Result) error {
+func (o Operator) commit(ctx context.Context, h *claim.Held, rewrite func(*step.Program, step.Claimed) step.Result) error {
 	switch {
 	case h.Outcome == ports.Held:
 		return fault.AdminClaimHeld.With("instance %s is being advanced; send it again", h.ID).About(h.ID.String())
@@ -124,7 +165,7 @@ func (o Operator) commit(ctx context.Context, h *claim.Held, make func(*step.Pro
 	if program == nil {
 		return fault.NotReady.With("this replica cannot serve deployment %s of instance %s", h.Deployment, h.ID).About(h.ID.String())
 	}
-	res := make(program, step.Claimed{Claim: h.Claim(), Row: h.Instance, Step: o.IDs.New(), At: o.Clock.Now()})
+	res := rewrite(program, step.Claimed{Claim: h.Claim(), Row: h.Instance, Step: o.IDs.New(), At: o.Clock.Now()})
 	switch {
 	case res.Err != nil:
 		return res.Err

@@ -26,7 +26,7 @@ type Config struct {
 	DeploymentsPoll                                time.Duration
 	ReplyTimeout                                   time.Duration
 	MaxPayload                                     int64
-	FleetWait                                      time.Duration
+	FleetWait, Abandoned                           time.Duration
 	CallbacksInside                                bool // callbacks may lead to this machine and private networks, over plain http
 
 	Tasks    tasks.Limits
@@ -57,6 +57,7 @@ func Default(cores int) Config {
 		ReplyTimeout:    30 * time.Second,
 		MaxPayload:      10 << 20,
 		FleetWait:       30 * time.Second,
+		Abandoned:       time.Minute,
 		Tasks: tasks.Limits{
 			DefaultLock: 30 * time.Second, MaxLock: time.Hour, MaxWait: 30 * time.Second, MaxTasks: 100, Retries: 3, RetryAfter: 10 * time.Second,
 		},

@@ -96,11 +96,11 @@ func New(d Deps) *Replica {
 	})
 	r.Deployer = deployer.New(deployer.Deps{
 		Deployments: s.Deployments(), Operations: s.Operations(), Served: r.served, Clock: s.Clock(), IDs: d.IDs, Log: d.Log,
-		Archives: c.Archives, Limits: c.Limits, FleetWait: c.FleetWait, Inside: c.CallbacksInside, Silent: time.Minute, Replica: r.ID, Outbox: func() { r.outbox.Wake() },
+		Archives: c.Archives, Limits: c.Limits, FleetWait: c.FleetWait, Inside: c.CallbacksInside, Silent: c.Abandoned, Replica: r.ID, Outbox: func() { r.outbox.Wake() },
 	})
 	r.Operator = operator.Operator{Deps: operator.Deps{
-		Instances: s.Instances(), Views: s.Views(), Guard: guard, Programs: r, Clock: s.Clock(), IDs: d.IDs, Log: d.Log, Replica: r.ID,
-		Inbox: func() { r.inbox.Wake() },
+		Instances: s.Instances(), Views: s.Views(), Outbox: s.Outbox(), Tasks: s.Tasks(), Guard: guard, Programs: r, Clock: s.Clock(), IDs: d.IDs, Log: d.Log, Replica: r.ID,
+		Inbox: func() { r.inbox.Wake() }, Sending: func() { r.outbox.Wake() }, Parked: func() { r.Tasks.Parked() },
 	}}
 	r.Tasks = tasks.New(tasks.Deps{
 		Tasks: s.Tasks(), Lanes: r.lanes, Clock: s.Clock(), Log: d.Log, Limits: c.Tasks, Inbox: func() { r.inbox.Wake() },
@@ -137,8 +137,8 @@ func (r *Replica) Program(ctx context.Context, id ports.DeploymentID, process st
 
 // Door is a transport: it lets work in.
 type Door interface {
-	// Serve lets work in until Shut. It answers nil when it was shut.
-	Serve() error
+	// Serve lets work in until Shut, or until ctx ends. It answers nil when it was shut.
+	Serve(ctx context.Context) error
 	// Shut lets nothing more in and waits, up to ctx, for what is inside to leave.
 	Shut(ctx context.Context) error
 }
@@ -167,7 +167,7 @@ func (r *Replica) Run(ctx context.Context, grace time.Duration, doors ...Door) e
 	failed := make(chan error, len(doors))
 	for _, door := range doors {
 		serving.Go(func() {
-			if err := door.Serve(); err != nil {
+			if err := door.Serve(working); err != nil {
 				failed <- err
 			}
 		})

@@ -2,6 +2,8 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -47,12 +49,11 @@ func (w Timers) Tick(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, s := range schedules {
-		if err := w.start(ctx, s); err != nil {
-			return err
-		}
+		errs = append(errs, w.start(ctx, s)) // one that fails holds up no other
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // fire sends timers to their instances and puts off those that were refused.
@@ -82,7 +83,7 @@ func (w Timers) fire(ctx context.Context, due []ports.Timer) error {
 		}
 	}
 	wg.Wait()
-	if len(refused) == 0 || ctx.Err() != nil {
+	if len(refused) == 0 {
 		return nil
 	}
 	return w.Timers.Defer(ctx, refused, w.Clock.Now().Add(jitter(time.Second)))
@@ -98,8 +99,7 @@ func (w Timers) start(ctx context.Context, s ports.Schedule) error {
 	program := served.Programs[s.Process]
 	next, left, err := timer.Next(served.Timer(s.Process, s.Node), s, w.Clock.Now())
 	if err != nil {
-		w.Log.ErrorContext(ctx, "a schedule cannot be counted on; it will be tried again", "process", s.Process, "node", s.Node, "error", err)
-		return nil
+		return fmt.Errorf("count the fires of %s in process %s: %w", s.Node, s.Process, err)
 	}
 	answers := make(chan lane.Answer, 1)
 	err = w.Lanes.Submit(ctx, lane.Request{

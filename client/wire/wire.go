@@ -196,3 +196,16 @@ type Completion struct {
 	RetryTimeout int64           `json:"retryTimeout,omitempty"` // milliseconds
 	NewDuration  int64           `json:"newDuration,omitempty"`  // milliseconds
 }
+
+// Emission is one message that waits to be sent, or that an operator has to look at.
+type Emission struct {
+	ID          string    `json:"id"`
+	Tenant      string    `json:"tenant"`
+	Instance    string    `json:"instance,omitempty"`
+	Destination string    `json:"destination"`
+	Attempts    int       `json:"attempts"`
+	Next        time.Time `json:"next"`
+	Poisoned    bool      `json:"poisoned,omitempty"`
+	LastError   string    `json:"lastError,omitempty"`
+	Created     time.Time `json:"created"`
+}

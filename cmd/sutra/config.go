@@ -85,6 +85,7 @@ func properties() []property {
 		{"sutra.external-task.max-tasks", "tasks of one fetch (100)", count(1, func(s *settings) *int { return &s.replica.Tasks.MaxTasks })},
 		{"sutra.external-task.retry-timeout", "pause after a failure that says none (PT10S)", span(func(s *settings) *time.Duration { return &s.replica.Tasks.RetryAfter })},
 		{"sutra.deployments.poll-interval", "how often the served set is looked at (PT2S)", span(func(s *settings) *time.Duration { return &s.replica.DeploymentsPoll })},
+		{"sutra.deployments.operation-timeout", "silence after which a replica, and a deploy it took, counts as abandoned (PT1M)", span(func(s *settings) *time.Duration { return &s.replica.Abandoned })},
 		{"sutra.deployments.archive-retention", "how long archives of retired revisions are kept (P30D)", span(func(s *settings) *time.Duration { return &s.replica.ArchiveKeep })},
 		{"sutra.callback.secret", "secret that deploy callbacks are signed with; env:NAME and file:PATH are resolved", text(func(s *settings) *string { return &s.callbackSecret })},
 		{"sutra.callback.allow-private", "callbacks may lead to private networks, over http (false)", yes(func(s *settings) *bool { return &s.replica.CallbacksInside })},
@@ -161,7 +162,7 @@ func duration(text string) (time.Duration, error) {
 
 func setKeys(s *settings, v string) error {
 	s.keys = nil
-	for _, part := range strings.Split(v, ",") {
+	for part := range strings.SplitSeq(v, ",") {
 		role, secret, ok := strings.Cut(strings.TrimSpace(part), ":")
 		r := httpapi.Role(role)
 		if !ok || secret == "" || r != httpapi.Admin && r != httpapi.Operate && r != httpapi.Worker {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sutra-engine/sutra/ports"
+	"github.com/sutra-engine/sutra/ports/fault"
 )
 
 // watchEvery is how often dev looks for a change of its package.
@@ -40,13 +42,16 @@ func dev() *cobra.Command {
 		if strings.HasPrefix(s.listen, ":") {
 			s.listen = "127.0.0.1" + s.listen
 		}
+		if host, _, err := net.SplitHostPort(s.listen); err != nil || host != "localhost" && !net.ParseIP(host).IsLoopback() {
+			return fault.PropertyInvalid.With("sutra.http.listen is %q: dev opens the API to every caller, so it listens on loopback only", s.listen)
+		}
 		log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: s.logLevel}))
 		store, err := open(cmd.Context(), s, log)
 		if err != nil {
 			return err
 		}
 		defer store.Close() //nolint:errcheck // the process ends
-		p, err := assemble(s, store, log)
+		p, err := assemble(cmd.Context(), s, store, log)
 		if err != nil {
 			return err
 		}
@@ -67,9 +72,7 @@ type watcher struct {
 }
 
 // Serve deploys the package, and again after each change, until Shut.
-func (w *watcher) Serve() error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+func (w *watcher) Serve(ctx context.Context) error {
 	first := true
 	t := time.NewTicker(watchEvery)
 	defer t.Stop()
@@ -77,6 +80,8 @@ func (w *watcher) Serve() error {
 		w.look(ctx, first)
 		first = false
 		select {
+		case <-ctx.Done():
+			return nil
 		case <-w.stop:
 			return nil
 		case <-t.C:

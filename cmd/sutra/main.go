@@ -34,7 +34,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) int {
-	root := command()
+	root := command() //nolint:contextcheck // commands take their context from cobra
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {

@@ -73,7 +73,7 @@ func deployCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		defer archive.Close() //nolint:errcheck // it was read
+		defer archive.Close()
 		body := &progress{Reader: archive, size: size, out: cmd.ErrOrStderr(), quiet: *asJSON}
 		if o.Async {
 			op, err := r.client().Submit(cmd.Context(), body, o)

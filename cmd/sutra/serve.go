@@ -38,7 +38,7 @@ func serve() *cobra.Command {
 			return err
 		}
 		defer store.Close() //nolint:errcheck // the process ends
-		p, err := assemble(s, store, log)
+		p, err := assemble(cmd.Context(), s, store, log)
 		if err != nil {
 			return err
 		}
@@ -91,8 +91,8 @@ type process struct {
 func (p process) run(ctx context.Context) error { return p.Run(ctx, p.grace, p.server) }
 
 // assemble puts a process together.
-func assemble(s settings, store ports.Store, log *slog.Logger) (process, error) {
-	listener, err := net.Listen("tcp", s.listen)
+func assemble(ctx context.Context, s settings, store ports.Store, log *slog.Logger) (process, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
 	if err != nil {
 		return process{}, fault.PropertyInvalid.With("sutra.http.listen is %q: %w", s.listen, err)
 	}
@@ -100,8 +100,9 @@ func assemble(s settings, store ports.Store, log *slog.Logger) (process, error) 
 	if err != nil {
 		host = "sutra"
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = s.replica.OutboxParallel
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: s.replica.OutboxParallel, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+	}
 	sender := webhook.New(s.replica.SendTimeout, transport)
 	secret, err := system.Secrets{}.Resolve(s.callbackSecret)
 	if err != nil {

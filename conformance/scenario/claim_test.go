@@ -2,6 +2,7 @@ package scenario_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -105,51 +106,88 @@ func TestRefusedClaimLeavesTheRowAsItWas(t *testing.T) {
 	wantShippedOnce(t, f, 1)
 }
 
-// A is stopped between its claim and its commit for longer than the claim timeout, and wakes when B has finished the instance.
+// A is stopped between its claim and its commit for longer than the claim timeout, and wakes when the sweep has freed its claim. Nobody
+// has taken the instance since, so nothing but owner and epoch can tell A that it comes too late.
 func TestSweptOwnersCommitWritesNothingAndSaysSo(t *testing.T) {
 	f := fleet(t, nil)
-	b := f.Start("b")
-	b.Deploy(orders)
-	park(t, b, 1)
+	l := sleeper(t, f)
+	f.Eventually("the sweep frees the claim", func() error {
+		if n := l.ledger.Count(held); n != 0 {
+			return fmt.Errorf("got %d claims, want none", n)
+		}
+		return nil
+	})
+	l.wakesInVain()
+	if answer, err := l.other.Insist(decide(1)); err != nil || !answer.Good() {
+		t.Fatalf("the decision through b, afterwards: got %s, %v; want it taken", answer, err)
+	}
+	wantEnded(t, f, l.other, 1)
+	wantShippedOnce(t, f, 1)
+}
 
-	p := f.Proxy()
-	a := f.Launch("a", scenario.Settings{"sutra.datasource.url": f.Through(p)}).AwaitReady()
-	p.Hold(commits)
-	late := decide(1)
-	late.Event = "decision-late"
-	lost := f.Ask(func() (scenario.Answer, error) { return a.Send(late) })
-	ledger := f.Ledger()
+// As above, but A wakes when B has taken the instance over and finished it.
+func TestLateOwnersCommitLeavesItsSuccessorsState(t *testing.T) {
+	f := fleet(t, nil)
+	l := sleeper(t, f)
+	if answer, err := l.other.Insist(decide(1)); err != nil || !answer.Good() {
+		t.Fatalf("b, after the claim timeout: got %s, %v; want it taken", answer, err)
+	}
+	wantEnded(t, f, l.other, 1)
+	wantShippedOnce(t, f, 1)
+	l.wakesInVain()
+	wantShippedOnce(t, f, 1)
+}
+
+// late is a replica that sleeps between its claim and its commit.
+type late struct {
+	t      *testing.T
+	proxy  *scenario.Proxy
+	owner  *scenario.Replica
+	other  *scenario.Replica
+	answer func() scenario.Answer // of the message that the owner was about to apply
+	ledger *scenario.Ledger
+}
+
+// sleeper parks an instance and puts its owner to sleep.
+func sleeper(t *testing.T, f *scenario.Fleet) *late {
+	t.Helper()
+	l := &late{t: t, proxy: f.Proxy(), other: f.Start("b"), ledger: f.Ledger()}
+	l.other.Deploy(orders)
+	park(t, l.other, 1)
+	l.owner = f.Launch("a", scenario.Settings{"sutra.datasource.url": f.Through(l.proxy)}).AwaitReady()
+	l.proxy.Hold(commits)
+	m := decide(1)
+	m.Event = "decision-late"
+	l.answer = f.Ask(func() (scenario.Answer, error) { return l.owner.Send(m) })
 	f.Eventually("a holds the claim", func() error {
-		if n := ledger.Count(held); n != 1 {
+		if n := l.ledger.Count(held); n != 1 {
 			return fmt.Errorf("got %d claims, want 1", n)
 		}
 		return nil
 	})
-	a.Pause()
-	if answer, err := b.Insist(decide(1)); err != nil || !answer.Good() {
-		t.Fatalf("b, after the claim timeout: got %s, %v; want it taken", answer, err)
-	}
-	wantEnded(t, f, b, 1)
-	wantShippedOnce(t, f, 1)
-
-	tables := []string{"sutra_instance", "sutra_wait", "sutra_history", "sutra_outbox", "sutra_inbox"}
-	before := dump(ledger, tables)
-	a.Continue()
-	p.Release()
-	answer := lost()
-	if answer.Good() || !strings.HasPrefix(answer.Problem().Code, "SUTRA.") {
-		t.Errorf("the swept owner answers %s, want a refusal with a code", answer)
-	}
-	t.Logf("the swept owner answered %s", answer)
-	if after := dump(ledger, tables); !slices.Equal(before, after) {
-		t.Errorf("the late commit wrote something:\nbefore %s\nafter  %s", before, after)
-	}
-	wantShippedOnce(t, f, 1)
+	l.owner.Pause()
+	return l
 }
 
-func dump(l *scenario.Ledger, tables []string) []string {
+// wakesInVain wakes the owner and requires that its commit writes nothing and that its sender is told.
+func (l *late) wakesInVain() {
+	l.t.Helper()
+	before := dump(l.ledger)
+	l.owner.Continue()
+	l.proxy.Release()
+	answer := l.answer()
+	if answer.Status != http.StatusConflict || answer.Problem().Code != "SUTRA.RUNTIME.COMMIT.CLAIM_LOST" || !answer.Problem().Retryable {
+		l.t.Errorf("the late owner answers %s, want 409 CLAIM_LOST, retryable", answer)
+	}
+	if after := dump(l.ledger); !slices.Equal(before, after) {
+		l.t.Errorf("the late commit wrote something:\nbefore %s\nafter  %s", before, after)
+	}
+}
+
+// dump is everything that a step could write.
+func dump(l *scenario.Ledger) []string {
 	var all []string
-	for _, table := range tables {
+	for _, table := range []string{"sutra_instance", "sutra_wait", "sutra_alias", "sutra_history", "sutra_outbox", "sutra_inbox", "sutra_task"} {
 		all = append(all, l.Rows(table)...)
 	}
 	return all

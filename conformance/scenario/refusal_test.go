@@ -84,7 +84,8 @@ func watch(t *testing.T, f *scenario.Fleet, r *scenario.Replica) func(what strin
 		if *dialect == "sqlite" { // its file belongs to one process
 			return []string{lines(t, r, "/sutra/instances"), lines(t, r, "/sutra/deployments")}
 		}
-		return dump(f.Ledger(), []string{"sutra_deployment", "sutra_door", "sutra_instance", "sutra_wait", "sutra_inbox", "sutra_outbox", "sutra_history"})
+		l := f.Ledger()
+		return append(dump(l), slices.Concat(l.Rows("sutra_deployment"), l.Rows("sutra_door"))...)
 	}
 	before := seen()
 	return func(what string) {

@@ -26,12 +26,12 @@ func findAnswersWhoWaits(t *testing.T, h Harness) {
 	f.start(two)
 	g.start(foreign)
 	lookup := ports.Lookup{Tenant: f.tenant, Wait: name, Module: f.module, Alias: "order", Value: one.Aliases[0].Value}
-	miss, any := lookup, lookup
+	miss, unnamed := lookup, lookup
 	miss.Value = ports.NewKey("nobody")
-	any.Alias = ""
+	unnamed.Alias = ""
 	elsewhere := lookup
 	elsewhere.Wait = ports.NewKey("message", "parcels")
-	got, err := f.store.Correlation().Find(f.Context(), []ports.Lookup{miss, lookup, any, elsewhere}, 10)
+	got, err := f.store.Correlation().Find(f.Context(), []ports.Lookup{miss, lookup, unnamed, elsewhere}, 10)
 	f.must(err)
 	f.want("miss", len(got[0]), 0)
 	f.want("hit", got[1], []ports.Waiting{

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -241,14 +242,14 @@ func (f *fixture) due() string {
 	f.Helper()
 	got, err := f.store.Timers().Schedules(f.Context(), 10)
 	f.must(err)
-	s := ""
+	var s strings.Builder
 	for i, d := range got {
 		if i > 0 {
-			s += " "
+			s.WriteString(" ")
 		}
-		s += fmt.Sprintf("%s/%d", d.Node, d.Left)
+		fmt.Fprintf(&s, "%s/%d", d.Node, d.Left)
 	}
-	return s
+	return s.String()
 }
 
 func activationEnqueues(t *testing.T, h Harness) {

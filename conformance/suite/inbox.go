@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -225,12 +226,12 @@ func purgeKeeps(t *testing.T, h Harness) {
 }
 
 func payloads(all []ports.Message) string {
-	s := ""
+	var s strings.Builder
 	for i, m := range all {
 		if i > 0 {
-			s += " "
+			s.WriteString(" ")
 		}
-		s += string(m.Payload)
+		s.WriteString(string(m.Payload))
 	}
-	return s
+	return s.String()
 }

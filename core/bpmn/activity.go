@@ -28,7 +28,6 @@ func (c *compiler) details(n *Node, e *element) {
 		c.event(n, e)
 		c.eventExtras(n, e)
 	default:
-		c.mappings(n, e)
 		c.activity(n, e)
 	}
 }
@@ -37,6 +36,9 @@ func (c *compiler) eventExtras(n *Node, e *element) {
 	switch n.Kind {
 	case StartEvent, CatchEvent, BoundaryEvent:
 		n.Aliases = c.aliases(e)
+		if len(n.Inputs) > 0 {
+			c.refuse(e, fault.ModelAttribute, "input mappings mean nothing on an event that catches; map its outputs")
+		}
 		return
 	case EndEvent:
 		n.Reply = c.reply(e)
@@ -63,12 +65,16 @@ func (c *compiler) activity(n *Node, e *element) {
 			c.refuse(e, fault.ModelAttribute, "%s=%q is not executed; only 1 is", quantity, q)
 		}
 	}
-	n.Loop = c.loop(n, e)
+	if n.Kind == EventProcess { // mappings, keys and loops of one are never read, and so refused
+		return
+	}
+	c.mappings(n, e)
+	n.Loop = c.loop(e)
 	n.Aliases = c.aliases(e)
 	switch n.Kind {
 	case CallActivity:
 		n.Call = c.call(n, e)
-	case SubProcess, EventProcess:
+	case SubProcess:
 	case Transaction:
 		if m := e.get("method"); m != "" && !strings.EqualFold(strings.TrimPrefix(m, "##"), "compensate") {
 			c.refuse(e, fault.ModelAttribute, "the transaction method %q is not executed; only ##Compensate is", m)
@@ -91,8 +97,8 @@ func (c *compiler) task(n *Node, e *element) *Task {
 	case UserTask:
 		return c.user(n, e)
 	}
-	n.Retry, n.Timeout = c.retry(e), c.timeout(e)
 	if name, found := strings.CutPrefix(e.get("implementation"), "channel:"); found {
+		n.Retry, n.Timeout = c.retry(e), c.timeout(e)
 		return &Task{How: Channel, Channel: name, Result: c.resultVariable(e), Headers: c.taskHeaders(e)}
 	}
 	if t := c.external(e, e); t != nil {

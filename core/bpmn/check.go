@@ -1,6 +1,8 @@
 package bpmn
 
 import (
+	"slices"
+
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
@@ -55,6 +57,9 @@ func (c *compiler) checkEvent(n *Node) {
 	}
 	if ev.Timer != nil && ev.Timer.Cycle != nil && (n.Kind == CatchEvent || caught && n.Interrupting) {
 		c.refuse(e, fault.ModelEventMisplaced, "a cycle cannot repeat here; write a duration or a date")
+	}
+	if caught && ev.Code != nil && ev.Code.Expr != nil {
+		c.refuse(e, fault.ModelExpression, "the code that is caught cannot be computed; write it as it is")
 	}
 	inTransaction := n.Scope.Node != nil && n.Scope.Node.Kind == Transaction
 	switch {
@@ -260,9 +265,17 @@ func (c *compiler) routes() {
 		}
 		if n.Event != nil && n.Event.Kind == Message && n.Kind != EndEvent && n.Kind != ThrowEvent {
 			r := route(n)
-			c.p.Catches = append(c.p.Catches, Catch{Node: n, Channel: r.Channel, Message: r.Message, Aliases: n.Aliases})
+			c.p.Catches = append(c.p.Catches, Catch{Node: n, Channel: r.Channel, Message: r.Message, Aliases: keys(n)})
 		}
 	}
+}
+
+// keys are the aliases by which a message finds a waiting node.
+func keys(n *Node) []Alias {
+	if n.Source != nil || n.Event.Key == nil {
+		return n.Aliases
+	}
+	return append(slices.Clone(n.Aliases), Alias{Name: "message:" + n.Event.Name.Literal, Expr: n.Event.Key, Subscriber: true, Line: n.Line})
 }
 
 func route(n *Node) Start {

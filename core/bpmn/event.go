@@ -1,6 +1,7 @@
 package bpmn
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sutra-engine/sutra/ports/fault"
@@ -241,10 +242,5 @@ func (c *compiler) handler(boundary *Node) *Node {
 }
 
 func contains[T comparable](list []T, v T) bool {
-	for _, x := range list {
-		if x == v {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, v)
 }

@@ -235,7 +235,7 @@ type Alias struct {
 	Multi      bool
 	Correlate  bool // onConflict=correlate
 	Line       int
-	Subscriber bool // zeebe:subscription: owned by the wait
+	Subscriber bool // of a Catch: zeebe:subscription, owned by the wait; matched by the key that comes with the message
 }
 
 // Mapping writes the value of an expression to a target, a name or a path of names.

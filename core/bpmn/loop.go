@@ -7,7 +7,7 @@ import (
 )
 
 // loop reads loop characteristics; nil: the activity runs once.
-func (c *compiler) loop(n *Node, e *element) *Loop {
+func (c *compiler) loop(e *element) *Loop {
 	if at := e.child("standardLoopCharacteristics"); at != nil {
 		return c.standardLoop(at)
 	}

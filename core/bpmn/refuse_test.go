@@ -75,6 +75,12 @@ var refusals = []struct {
 	{"neither true nor false", fault.ModelAttribute, within(`<task id="x">` + ext(`<q:alias name="a" expression="b" unique="maybe"/>`) + `</task>`)},
 	{"an output collection without element", fault.ModelAttribute, within(`<task id="x"><multiInstanceLoopCharacteristics><extensionElements><zeebe:loopCharacteristics inputCollection="=a" outputCollection="b"/></extensionElements></multiInstanceLoopCharacteristics></task>`)},
 
+	{"a loop of an event sub-process", fault.ModelElement, within(`<subProcess id="x" triggeredByEvent="true"><startEvent id="y">` + msg + `</startEvent><standardLoopCharacteristics loopMaximum="2"/></subProcess>`)},
+	{"a mapping of an event sub-process", fault.ModelAttribute, within(`<subProcess id="x" triggeredByEvent="true">` + ext(`<zeebe:ioMapping><zeebe:input source="=1" target="a"/></zeebe:ioMapping>`) + `<startEvent id="y">` + msg + `</startEvent></subProcess>`)},
+	{"inputs of a catch event", fault.ModelAttribute, within(`<intermediateCatchEvent id="x">` + ext(`<zeebe:ioMapping><zeebe:input source="=1" target="a"/></zeebe:ioMapping>`) + msg + `</intermediateCatchEvent>`)},
+	{"retries of a worker's task", fault.ModelAttribute, within(`<serviceTask id="x">` + ext(`<zeebe:taskDefinition type="t"/><q:retry maxAttempts="3"/>`) + `</serviceTask>`)},
+	{"a timeout of a worker's task", fault.ModelAttribute, within(`<serviceTask id="x">` + ext(`<zeebe:taskDefinition type="t"/><q:timeout duration="PT1S"/>`) + `</serviceTask>`)},
+
 	{"JUEL", fault.ModelLanguage, within(`<exclusiveGateway id="x"/><sequenceFlow id="f" sourceRef="x" targetRef="after"><conditionExpression>${a == 'b'}</conditionExpression></sequenceFlow>`)},
 	{"groovy", fault.ModelLanguage, within(`<scriptTask id="x" scriptFormat="groovy"><script>println 1</script></scriptTask>`)},
 	{"javascript condition", fault.ModelLanguage, within(`<exclusiveGateway id="x"/><sequenceFlow id="f" sourceRef="x" targetRef="after"><conditionExpression language="javascript">a</conditionExpression></sequenceFlow>`)},
@@ -84,6 +90,7 @@ var refusals = []struct {
 	{"an empty condition", fault.ModelExpression, within(`<intermediateCatchEvent id="x"><conditionalEventDefinition><condition/></conditionalEventDefinition></intermediateCatchEvent>`)},
 	{"a condition on the clock", fault.ModelExpression, within(`<intermediateCatchEvent id="x"><conditionalEventDefinition><condition>now() > x</condition></conditionalEventDefinition></intermediateCatchEvent>`)},
 	{"no duration", fault.ModelExpression, within(`<intermediateCatchEvent id="x"><timerEventDefinition><timeDuration>5 minutes</timeDuration></timerEventDefinition></intermediateCatchEvent>`)},
+	{"a computed code that is caught", fault.ModelExpression, strings.Replace(within(`<boundaryEvent id="x" attachedToRef="after">`+errd+`</boundaryEvent>`), `errorCode="E"`, `errorCode="=x"`, 1)},
 	{"a cycle of nothing", fault.ModelExpression, within(`<subProcess id="x" triggeredByEvent="true"><startEvent id="y" isInterrupting="false"><timerEventDefinition><timeCycle>R/PT0S</timeCycle></timerEventDefinition></startEvent></subProcess>`)},
 
 	{"cancel outside a transaction", fault.ModelEventMisplaced, within(`<endEvent id="x"><cancelEventDefinition/></endEvent>`)},

@@ -167,7 +167,7 @@ func parse(data []byte, limits Limits) ([]*element, *xmlFault) {
 	for {
 		line, _ := d.InputPos()
 		t, err := d.Token()
-		if err == io.EOF && len(b.open) == 0 && len(b.roots) > 0 {
+		if errors.Is(err, io.EOF) && len(b.open) == 0 && len(b.roots) > 0 {
 			return b.roots, nil
 		}
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"mime"
 	"strings"
 	"unicode/utf8"
@@ -137,9 +138,7 @@ func textOf(v feel.Value, err error, what string) ([]byte, error) {
 func (m *Message) scope() feel.Context {
 	scope := feel.Context{}
 	if entries, ok := m.Value.(feel.Context); ok {
-		for name, v := range entries {
-			scope[name] = v
-		}
+		maps.Copy(scope, entries)
 	}
 	for _, s := range m.sources() {
 		scope[cmp.Or(s.Name, "payload")] = m.Value

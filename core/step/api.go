@@ -148,7 +148,7 @@ type Result struct {
 }
 
 // New runs a new instance's first step. A fatal failure is a FAILED instance that keeps its event, so nothing acknowledged is lost;
-// of an idempotent process nothing is stored: Start is nil and Failure says why.
+// of an idempotent process, or when the start event's condition is not true, nothing is stored: Start is nil and Failure says why.
 func New(p *Program, b Begin) Result { return begin(p, b) }
 
 // Resume folds all events into one step of a claimed instance, in the order that tokens.md fixes.

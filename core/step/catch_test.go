@@ -51,7 +51,7 @@ func TestErrorInHandlerGoesOutward(t *testing.T) {
 	i.want("task right")
 
 	i = newWorld(t, process(start("s"), inside, path("s", "sub"))).start("")
-	i.fails(fault.ErrorUncaught, messageEvent("m1", "", "", t))
+	i.fails(fault.ErrorUncaught, messageEvent(t, "m1", "", ""))
 }
 
 // Model 10.
@@ -114,6 +114,14 @@ func TestEscalationInterruptsOrNot(t *testing.T) {
 	w.start("").want("task a, task side")
 	w = newWorld(t, process(start("s"), inside, boundary("b", "sub", escalation("x1")), worker("side"), path("s", "sub"), path("b", "side")))
 	w.start("").want("task side")
+}
+
+// An escalation that its own handler throws again goes outward.
+func TestEscalationInItsHandlerGoesOutward(t *testing.T) {
+	w := newWorld(t, process(start("s"), sub("sub", start("is"), throw("up", escalation("x1")), worker("a"), path("is", "up", "a"),
+		eventSub("es", startOn("esc", escalation("x1")), throw("again", escalation("x1")), worker("side"), path("esc", "again", "side"))),
+		boundaryOn("b", "sub", escalation("x1")), worker("out"), path("s", "sub"), path("b", "out")))
+	w.start("").want("task a, task out, task side")
 }
 
 func TestSignalReachesEveryArmedWaitOnce(t *testing.T) {
@@ -209,7 +217,7 @@ func TestReplyAnswersTheLatestMessage(t *testing.T) {
 		path("s", "c", "r", "a", "e")))
 	origin := ports.InboxRef{Tenant: "t1", Channel: "orders", Event: ports.NewKey("o")}
 	i := w.startAt("p", step.Event{Kind: step.KindStart, Node: "s", Payload: value(t, `{"n": 1}`), Consumed: &ports.Consumed{InboxRef: origin}})
-	ev := messageEvent("decisions", "", `{"n": 2}`, t)
+	ev := messageEvent(t, "decisions", "", `{"n": 2}`)
 	second := ports.InboxRef{Tenant: "t1", Channel: "decisions", Event: ports.NewKey("d")}
 	ev.Consumed = &ports.Consumed{InboxRef: second}
 	i.applied(ev)
@@ -240,5 +248,15 @@ func TestValuesKeepTypesAcrossAWait(t *testing.T) {
 	i.want("completed")
 	if i.variable("ok") != "true" {
 		t.Errorf("after the wait: %s", i.variable("v"))
+	}
+}
+
+func TestConditionalStartAsksTheMessage(t *testing.T) {
+	w := newWorld(t, process(start("s", source("orders"), when("payload.n > 1")), worker("a"), path("s", "a")))
+	i := w.startAt("p", step.Event{Kind: step.KindStart, Node: "s", Payload: value(t, `{"n": 2}`)})
+	i.want("task a")
+	i = w.startAt("p", step.Event{Kind: step.KindStart, Node: "s", Payload: value(t, `{"n": 1}`)})
+	if i.last.Start != nil || i.last.Failure == nil || i.last.Failure.Code.Status() != 422 {
+		t.Errorf("%+v", i.last)
 	}
 }

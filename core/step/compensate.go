@@ -132,8 +132,8 @@ func (r *run) undone(id token.ID) {
 		next = u.Left[len(u.Left)-1:]
 	}
 	u.Left = u.Left[:len(u.Left)-len(next)]
-	for i := len(next) - 1; i >= 0; i-- {
-		r.undoEntry(u, c, next[i])
+	for _, n := range slices.Backward(next) {
+		r.undoEntry(u, c, n)
 	}
 }
 

@@ -24,6 +24,7 @@ const roots = `
 <signal id="s1" name="s1"/><signal id="s2" name="s2"/>
 <error id="e1" errorCode="E1"/><error id="e2" errorCode="E2"/><escalation id="x1" escalationCode="X1"/>`
 
+// process is the process "p"; a first part may be its extensionElements.
 func process(parts ...string) string { return processNamed("p", parts...) }
 
 func processNamed(id string, parts ...string) string {
@@ -68,6 +69,7 @@ func script(id, feel, result string, inside ...string) string {
 }
 
 func catch(id string, inside ...string) string { return el("intermediateCatchEvent", id, inside...) }
+
 func throw(id string, inside ...string) string { return el("intermediateThrowEvent", id, inside...) }
 
 func boundary(id, host string, inside ...string) string {
@@ -97,12 +99,15 @@ func terminate() string            { return `<terminateEventDefinition/>` }
 func cancelDef() string            { return `<cancelEventDefinition/>` }
 func compensateAll() string        { return `<compensateEventDefinition/>` }
 func compensate(ref string) string { return `<compensateEventDefinition activityRef="` + ref + `"/>` }
+
 func after(duration string) string {
 	return `<timerEventDefinition><timeDuration>` + duration + `</timeDuration></timerEventDefinition>`
 }
+
 func every(cycle string) string {
 	return `<timerEventDefinition><timeCycle>` + cycle + `</timeCycle></timerEventDefinition>`
 }
+
 func when(condition string) string {
 	return `<conditionalEventDefinition><condition>` + esc(condition) + `</condition></conditionalEventDefinition>`
 }

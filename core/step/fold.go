@@ -9,14 +9,14 @@ import (
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
-// begin makes a new instance. A start that fails keeps an empty snapshot and its event.
+// begin makes a new instance. A start that fails keeps an empty snapshot and its event; one that the model refuses leaves nothing.
 func begin(p *Program, b Begin) Result {
 	empty := &token.Snapshot{Process: p.Process.ID, Status: ports.Suspended}
 	out := advance(p, empty, Claimed{Claim: ports.Claim{Ref: b.Ref}, Step: b.Step, At: b.Event.At}, []Event{b.Event})
 	if out.Err != nil {
 		return out.Result
 	}
-	if out.Failure != nil && p.Process.Idempotent {
+	if out.Failure != nil && (p.Process.Idempotent || out.Failure.Code == fault.EventInvalid) {
 		return out.Result
 	}
 	n := &ports.NewInstance{
@@ -124,7 +124,6 @@ func advance(p *Program, before *token.Snapshot, c Claimed, events []Event) outc
 		if out.seal() {
 			break
 		}
-		why = r.failure
 	}
 	for i, o := range out.Outcomes {
 		if o == "" {

@@ -1,6 +1,7 @@
 package step
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/sutra-engine/sutra/core/bpmn"
@@ -80,7 +81,7 @@ func (r *run) messageWait(ev *Event) *wait {
 	}
 	var best *wait
 	for _, w := range r.waits {
-		if w.dead || w.Kind != ports.WaitMessage || ports.NewKey(string(ports.WaitMessage), w.Name) != ev.Name || !r.fits(w, ev.Match) {
+		if w.dead || w.Kind != ports.WaitMessage || ports.NewKey(string(ports.WaitMessage), w.Name) != ev.Name || !r.fits(w, ev) {
 			continue
 		}
 		if best == nil || w.guards() > best.guards() {
@@ -98,20 +99,37 @@ func (w *wait) guards() int {
 	return 2 * (w.token.scope.depth() + 1)
 }
 
-// fits says that the instance holds, for this wait, the key that a message brings. A wait without keys takes any message.
-func (r *run) fits(w *wait, match ports.Key) bool {
-	keyed := w.node.Event.Key != nil
-	names := []string{SubscriptionAlias(w.Name)}
-	if w.node.Source != nil {
-		for _, a := range w.node.Aliases {
-			names, keyed = append(names, a.Name), true
+// fits says that the instance holds, for this wait, a key that the message brings. A wait without keys takes any message.
+func (r *run) fits(w *wait, ev *Event) bool {
+	if w.node.Source == nil {
+		return w.node.Event.Key == nil || r.holdsKey(w, SubscriptionAlias(w.Name), ev.Match)
+	}
+	for _, a := range w.node.Aliases {
+		if r.holdsKey(w, a.Name, ev.Match) || r.holdsKey(w, a.Name, keyIn(a, w.node.Source, ev.Payload)) {
+			return true
 		}
 	}
-	if !keyed {
-		return true
+	return len(w.node.Aliases) == 0
+}
+
+// keyIn evaluates a matching alias on a payload, as the door does: the payload under its names, and its entries.
+func keyIn(a bpmn.Alias, source *bpmn.Source, payload feel.Value) ports.Key {
+	scope := feel.Context{}
+	if entries, ok := payload.(feel.Context); ok {
+		maps.Copy(scope, entries)
 	}
-	return slices.ContainsFunc(r.aliases, func(a token.Alias) bool {
-		return slices.Contains(names, a.Name) && ports.NewKey(a.Value) == match && (a.Wait == 0 || a.Wait == w.ID) && w.home().within(a.Scope)
+	scope[source.Name], scope["payload"] = payload, payload
+	v, err := a.Expr.Eval(feel.Env{Scope: scope})
+	if err != nil || v == nil {
+		return ports.Key{}
+	}
+	return ports.NewKey(feel.Text(v))
+}
+
+// holdsKey says that the instance holds an alias of this name and value that a wait may be found by.
+func (r *run) holdsKey(w *wait, name string, key ports.Key) bool {
+	return !key.IsZero() && slices.ContainsFunc(r.aliases, func(a token.Alias) bool {
+		return a.Name == name && ports.NewKey(a.Value) == key && (a.Wait == 0 || a.Wait == w.ID) && w.home().within(a.Scope)
 	})
 }
 

@@ -169,9 +169,6 @@ func (r *run) roundNext(body *scope) {
 // finishBody ends a loop: the rounds that still run are killed, the results leave, the activity goes on.
 func (r *run) finishBody(body *scope) {
 	t, l := body.owner, body.node.Loop
-	for _, c := range body.children {
-		r.close(c)
-	}
 	r.disarm(&t.waits)
 	if l.Output != "" {
 		results := make(feel.List, body.body.Total)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sutra-engine/sutra/core/step"
+	"github.com/sutra-engine/sutra/core/token"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
@@ -80,11 +81,26 @@ func TestEachKeyWakesItsOwnIteration(t *testing.T) {
 				t.Fatal("another iteration was woken")
 			}
 			i.want("message c, message c, task a")
+			i.complete("a", "")
+			if len(i.aliases) != 2 {
+				t.Errorf("%d keys are held by two iterations", len(i.aliases))
+			}
 			if got := i.message(channel, "B", ""); got != step.Unmatched {
 				t.Errorf("the key woke another iteration: %s", got)
 			}
 		})
 	}
+}
+
+func TestIterationsWithTheSameKeyShareARow(t *testing.T) {
+	w := newWorld(t, process(start("s"), el("subProcess", "sub", pass("k", alias("order", "item")), catch("c", source("decisions"), alias("order", "payload.id")), path("k", "c"), multi("", over(`["A", "A"]`, "item"))), path("s", "sub")))
+	i := w.start("")
+	for range 2 {
+		if got := i.message("decisions", "", `{"id": "A"}`); got != step.Applied {
+			t.Fatal(got)
+		}
+	}
+	i.want("completed")
 }
 
 func TestSequentialSurvivesRestart(t *testing.T) {
@@ -211,8 +227,18 @@ func TestComplexResetsAndFiresAgain(t *testing.T) {
 	i.complete("d", "")
 	i.want("task a, task b, task c")
 	i.complete("a", "")
+	i.want("task b, task c") // the late token of the first round does not count
 	i.complete("b", "")
 	i.want("task c, task d")
+}
+
+// A token that can still come to a held flow starts another round, even if it can come to a free one too.
+func TestInclusiveJoinDoesNotWaitForATokenThatMayFollow(t *testing.T) {
+	w := newWorld(t, process(start("s"), parallel("f"), worker("a"), worker("b"), exclusive("x"), exclusive("m"), inclusive("j"), worker("c"),
+		path("s", "f", "a", "m", "j", "c"), path("f", "b", "x"), pathIf("x", "m", "true"), pathIf("x", "j", "false")))
+	i := w.start("")
+	i.complete("a", "")
+	i.want("task b, task c")
 }
 
 func TestLinkIsAnEdge(t *testing.T) {
@@ -377,6 +403,78 @@ func TestAdHocElementsOrderAndCompletion(t *testing.T) {
 	i.complete("b", "")
 	i.complete("c", "")
 	i.want("task after")
+}
+
+func TestAdHocCompletionStartsNoMore(t *testing.T) {
+	w := newWorld(t, process(start("s"), elWith("adHocSubProcess", "ah", `ordering="Sequential"`, worker("a"), worker("b"), until("enough")), worker("after"), path("s", "ah", "after")))
+	i := w.start("")
+	i.complete("a", `{"enough": true}`)
+	i.want("task after")
+}
+
+func TestOutputsOfAnIterationStayInIt(t *testing.T) {
+	w := newWorld(t, process(start("s"), worker("a", output("mine", "x * 2"), multi("", gathering("[1, 2]", "item", "all", "mine"))), worker("b"), path("s", "a", "b")))
+	i := w.start("")
+	i.complete("a", `{"x": 1}`)
+	i.complete("a", `{"x": 2}`)
+	i.want("task b")
+	if i.variable("all") != "[2,4]" || i.variable("mine") != "" || i.variable("x") != "" {
+		t.Errorf("all=%s mine=%s x=%s", i.variable("all"), i.variable("mine"), i.variable("x"))
+	}
+	w = newWorld(t, process(start("s"), worker("a", output("other", "x"), multi("", over("[1, 2]", "item"))), path("s", "a")))
+	i = w.start("")
+	i.complete("a", `{"x": 1}`)
+	if i.variable("other") != "" {
+		t.Error("a mapped value left its iteration")
+	}
+}
+
+// The events before the one that fails are applied once, although the step is made twice.
+func TestFailureInsideAFoldKeepsTheEventsBefore(t *testing.T) {
+	w := newWorld(t, process(start("s"), worker("a", each(`isSequential="true"`, "[10, 20]")), worker("b"), boundaryOn("m", "a", message("m1")), exclusive("x"), worker("c"), path("s", "a", "b"), path("m", "x"), pathIf("x", "c", "ok")))
+	i := w.start("")
+	bad, after := messageEvent("m1", "", "", t), step.Event{Kind: step.KindTimer, Wait: 999, At: w.now.Add(time10(2))}
+	bad.At = w.now.Add(time10(1))
+	if got := i.drive(i.completion("a", `{"r": 1}`), bad, after); got[0] != step.Applied || got[1] != step.Failed || got[2] != step.NotTried {
+		t.Fatalf("outcomes %v", got)
+	}
+	i.isFailed(fault.ExpressionNotBoolean)
+	var body *token.Body
+	for _, c := range i.snapshot().Scopes {
+		if c.Body != nil {
+			body = c.Body
+		}
+	}
+	if body.Completed != 1 || body.Next != 3 || len(body.Results) != 1 {
+		t.Errorf("the body is %+v", body)
+	}
+	i.restore(step.DropEvent)
+	i.complete("a", `{"r": 2}`)
+	i.want("task b")
+}
+
+func TestKillingAScopeEndsItsCompensation(t *testing.T) {
+	w := newWorld(t, process(start("s"), sub("sub", start("is"), worker("a"), handler("a", "ua"), throw("undo", compensateAll()), path("is", "a", "undo")), boundary("m", "sub", message("m1")), worker("b"), path("s", "sub"), path("m", "b")))
+	i := w.start("")
+	i.complete("a", "")
+	i.want("message m, task ua")
+	i.message("m1", "", "")
+	i.want("task b")
+	if n := len(i.snapshot().Undoing); n != 0 {
+		t.Errorf("%d compensations still run", n)
+	}
+}
+
+// The throw stands in an event sub-process, the handler in the scope around it: the error is thrown at the throw.
+func TestHandlersErrorIsCaughtWhereItWasThrown(t *testing.T) {
+	w := newWorld(t, process(start("s"), worker("a"), handler("a", "ua"), worker("b"), path("s", "a", "b"),
+		eventSub("es", startOn("msg", message("m1")), throw("undo", compensateAll()), path("msg", "undo"), eventSub("inner", start("err", errorDef("e1")), worker("caught"), path("err", "caught")))))
+	i := w.start("")
+	i.complete("a", "")
+	i.message("m1", "", "")
+	i.want("message msg, task b, task ua")
+	i.applied(step.Event{Kind: step.KindTaskError, Wait: i.at("ua").ID, Code: "E1"})
+	i.want("message msg, task b, task caught")
 }
 
 func TestParallelInstantiatingGatewayArmsTheRest(t *testing.T) {

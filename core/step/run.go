@@ -2,6 +2,7 @@ package step
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sutra-engine/sutra/core/bpmn"
@@ -27,7 +28,6 @@ type run struct {
 	fresh       []*wait         // conditions just armed
 	conditional int             // conditions armed in this step or before, dead ones included
 	dirty       map[string]bool // variables written since conditions were last evaluated
-	event       *Event
 	failure     *failure
 	effects     effects
 	journal     journal
@@ -44,8 +44,13 @@ func (l Limits) withDefaults() Limits {
 		field *int
 		value int
 	}{
-		{&l.Activations, 10_000}, {&l.SnapshotBytes, 1 << 20}, {&l.Tokens, 10_000}, {&l.Scopes, 64}, {&l.Calls, 32},
-		{&l.Iterations, 10_000}, {&l.TaskRetries, 3},
+		{&l.Activations, 10_000},
+		{&l.SnapshotBytes, 1 << 20},
+		{&l.Tokens, 10_000},
+		{&l.Scopes, 64},
+		{&l.Calls, 32},
+		{&l.Iterations, 10_000},
+		{&l.TaskRetries, 3},
 	} {
 		if *d.field == 0 {
 			*d.field = d.value
@@ -243,7 +248,7 @@ func (r *run) start(ev *Event) {
 	r.register(r.g.Aliases, r.root, r.root)
 	r.armEventProcesses(r.root)
 	if at != nil {
-		r.startAt(at, ev)
+		r.startAt(at)
 		return
 	}
 	roots := r.g.Root.Roots()
@@ -256,7 +261,7 @@ func (r *run) start(ev *Event) {
 }
 
 // startAt starts at a start event, or at an event that an instantiating gateway or receive task waits for.
-func (r *run) startAt(n *bpmn.Node, ev *Event) {
+func (r *run) startAt(n *bpmn.Node) {
 	r.register(n.Aliases, r.root, r.root)
 	if n.Kind == bpmn.StartEvent {
 		if n.Event != nil && n.Event.Kind == bpmn.Conditional && !r.holds(n.Event.Condition, r.root, nil, n) {
@@ -303,10 +308,8 @@ func (r *run) transient(name string) bool { return r.g.Variable(name).Transient 
 
 // describe shows a value to people, unless a sensitive variable is involved.
 func (r *run) describe(x *bpmn.Expression, v feel.Value) string {
-	for _, name := range x.Names() {
-		if r.sensitive(name) {
-			return "a sensitive value"
-		}
+	if slices.ContainsFunc(x.Names(), r.sensitive) {
+		return "a sensitive value"
 	}
 	text := feel.Text(v)
 	if v == nil {

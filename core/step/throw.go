@@ -20,6 +20,9 @@ func (r *run) throw(t *tok) {
 	if n.Reply != nil {
 		r.reply(n.Reply, t.local(), n)
 	}
+	if n.Task == nil && len(n.Outputs) > 0 {
+		r.outputs(t, nil)
+	}
 	if n.Event == nil || n.Event.Kind == bpmn.Message || n.Event.Kind == bpmn.Link {
 		r.throwMessage(t)
 		return

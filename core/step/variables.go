@@ -170,7 +170,7 @@ func (r *run) merge(v feel.Value, name string, write func(name string, v feel.Va
 }
 
 // maxDepth bounds lists and contexts inside one another, so that what is stored can be read again.
-const maxDepth = 100
+const maxDepth = 150
 
 func (r *run) storable(name string, v feel.Value) bool {
 	if why := unstorable(v, 0); why != "" {

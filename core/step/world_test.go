@@ -80,7 +80,7 @@ func (w *world) start(vars string) *instance {
 
 func (w *world) startAt(process string, ev step.Event) *instance {
 	w.t.Helper()
-	id := ports.InstanceID(w.stepID())
+	id := w.stepID()
 	id[15] = 'i'
 	return w.startAs(id, process, ev)
 }
@@ -315,7 +315,8 @@ func (i *instance) isFailed(code error) {
 	}
 }
 
-func messageEvent(name, key, payload string, t testing.TB) step.Event {
+func messageEvent(t testing.TB, name, key, payload string) step.Event {
+	t.Helper()
 	ev := step.Event{Kind: step.KindMessage, Name: ports.NewKey("message", name), Payload: value(t, payload)}
 	if key != "" {
 		ev.Match = ports.NewKey(key)
@@ -325,7 +326,7 @@ func messageEvent(name, key, payload string, t testing.TB) step.Event {
 
 func (i *instance) message(name, key, payload string) step.Outcome {
 	i.w.t.Helper()
-	return i.drive(messageEvent(name, key, payload, i.w.t))[0]
+	return i.drive(messageEvent(i.w.t, name, key, payload))[0]
 }
 
 func (i *instance) timerEvent(node string) step.Event {
@@ -466,3 +467,5 @@ func json(t testing.TB, object, name string) string {
 	}
 	return string(data)
 }
+
+func time10At() time.Time { return time.Date(2026, 1, 1, 0, 10, 0, 1000, time.UTC) }

@@ -27,7 +27,7 @@ var modes = sync.OnceValues(func() (cbor.EncMode, cbor.DecMode) {
 		panic(err) // constant options
 	}
 	dec, err := cbor.DecOptions{
-		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, MaxNestedLevels: 256, MaxArrayElements: 1 << 20,
+		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, MaxNestedLevels: 512, MaxArrayElements: 1 << 20,
 		MaxMapPairs: 1 << 20, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField, UTF8: cbor.UTF8RejectInvalid,
 		DefaultMapType: reflect.TypeFor[map[string]any](), BigIntDec: cbor.BigIntDecodeValue,
 	}.DecMode()

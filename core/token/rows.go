@@ -1,6 +1,8 @@
 package token
 
 import (
+	"maps"
+
 	"github.com/sutra-engine/sutra/core/bpmn"
 	"github.com/sutra-engine/sutra/core/feel"
 	"github.com/sutra-engine/sutra/ports"
@@ -20,12 +22,14 @@ func RowsOf(p *bpmn.Process, module string, s *Snapshot) Rows {
 	if s.Status.Ended() {
 		return r
 	}
+	seen := map[ports.Alias]bool{} // iterations may hold the same key: one row
 	for _, a := range s.Aliases {
-		if s.Failure == nil || a.Wait == 0 {
-			r.Aliases = append(r.Aliases, ports.Alias{
-				Module: module, Name: a.Name, Value: ports.NewKey(a.Value), Wait: ports.WaitID(a.Wait), Unique: a.Unique,
-			})
+		row := ports.Alias{Module: module, Name: a.Name, Value: ports.NewKey(a.Value), Wait: ports.WaitID(a.Wait), Unique: a.Unique}
+		if s.Failure != nil && a.Wait != 0 || seen[row] {
+			continue
 		}
+		seen[row] = true
+		r.Aliases = append(r.Aliases, row)
 	}
 	if s.Failure != nil {
 		return r
@@ -68,9 +72,7 @@ func taskRow(p *bpmn.Process, w *Wait) ports.Task {
 			}
 		}
 	}
-	for name, v := range w.Headers {
-		headers[name] = v
-	}
+	maps.Copy(headers, w.Headers)
 	if len(headers) > 0 {
 		row.Headers, _ = feel.ToJSON(headers) // values that were computed have been stored, so they have JSON
 	}

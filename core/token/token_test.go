@@ -32,6 +32,7 @@ func number(t testing.TB, text string) feel.Value {
 
 // full is a snapshot with something in every part.
 func full(t testing.TB) *token.Snapshot {
+	t.Helper()
 	due := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
 	vars := feel.Context{
 		"n": number(t, "1.50"), "big": number(t, "-1234567890123456789012345678901234"), "tiny": number(t, "1e-400"), "s": feel.String("grüße\x00"), "b": feel.Boolean(false), "null": nil,
@@ -46,8 +47,10 @@ func full(t testing.TB) *token.Snapshot {
 		Failure: &token.Failure{Code: "SUTRA.X", Detail: "d", Node: "a", Trace: []string{"s", "a"}, Event: []byte{1, 2}},
 		Scopes: []token.Scope{
 			{ID: 1, Kind: token.ProcessScope, Variables: vars, Interrupted: true, Gates: []token.Gate{{Node: "g", Consumed: []string{"f1", "f2"}}}},
-			{ID: 4, Parent: 1, Node: "mi", Kind: token.BodyScope, Body: &token.Body{Sequential: true, Total: 3, Next: 2, Completed: 1, Terminated: 1, Items: feel.List{nil, feel.Boolean(true)}, Results: []token.Result{{Index: 1, Value: nil}, {Index: 2, Value: feel.String("x")}}},
-				Log: []token.Entry{{Node: "mi", Kind: token.RoundsEntry, Together: true, Log: []token.Entry{{Node: "mi", Kind: token.HandlerEntry, Variables: feel.Context{"item": nil}}}}}},
+			{
+				ID: 4, Parent: 1, Node: "mi", Kind: token.BodyScope, Body: &token.Body{Sequential: true, Total: 3, Next: 2, Completed: 1, Terminated: 1, Items: feel.List{nil, feel.Boolean(true)}, Results: []token.Result{{Index: 1, Value: nil}, {Index: 2, Value: feel.String("x")}}},
+				Log: []token.Entry{{Node: "mi", Kind: token.RoundsEntry, Together: true, Log: []token.Entry{{Node: "mi", Kind: token.HandlerEntry, Variables: feel.Context{"item": nil}}}}},
+			},
 			{ID: 5, Parent: 1, Node: "ah", Kind: token.AdHocScope, ToStart: []string{"z", "a"}},
 		},
 		Tokens: []token.Token{{ID: 2, Scope: 1, Node: "mi", Flow: "f1", State: token.Active, Inner: 4, Tries: 2}, {ID: 6, Scope: 1, Node: "ah", State: token.Throw, Undo: 9}},
@@ -107,7 +110,7 @@ func TestRefusesNonCanonical(t *testing.T) {
 		"indefinite map": {'S', 'T', 1, 0, 0xbf, 0xff}, "doubled key": {'S', 'T', 1, 0, 0xa2, 3, 1, 3, 1}, "unsorted keys": {'S', 'T', 1, 0, 0xa2, 4, 1, 3, 1},
 		"long integer": {'S', 'T', 1, 0, 0xa1, 3, 0x18, 1}, "unknown key": {'S', 'T', 1, 0, 0xa1, 0x18, 99, 1}, "empty part": {'S', 'T', 1, 0, 0xa1, 9, 0x80},
 		"zero kept": {'S', 'T', 1, 0, 0xa1, 3, 0}, "unused name": {'S', 'T', 1, 0, 0xa1, 1, 0x81, 0x61, 'x'}, "a name that is not there": {'S', 'T', 1, 0, 0xa1, 2, 5},
-		"too deep": append([]byte{'S', 'T', 1, 0}, bytes.Repeat([]byte{0x81}, 400)...),
+		"too deep": append([]byte{'S', 'T', 1, 0}, bytes.Repeat([]byte{0x81}, 600)...),
 	} {
 		if _, err := token.Decode(bad); !errors.Is(err, fault.SnapshotInvalid) {
 			t.Errorf("%s: got %v, want %s", name, err, fault.SnapshotInvalid)

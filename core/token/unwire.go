@@ -179,5 +179,10 @@ func (s *Snapshot) check() error {
 		}
 		last = w.ID
 	}
+	for _, u := range s.Undoing {
+		if !scopes[u.Scope] || u.Scope == 0 || !tokens[u.Token] {
+			return fmt.Errorf("compensation %d has no scope, or waits for a token that is gone", u.ID)
+		}
+	}
 	return nil
 }

@@ -3,8 +3,9 @@ package sqlite
 import (
 	"errors"
 
-	"github.com/sutra-engine/sutra/dialects"
 	"modernc.org/sqlite"
+
+	"github.com/sutra-engine/sutra/dialects"
 )
 
 // classify reads SQLite's extended result codes.

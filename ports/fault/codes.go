@@ -97,11 +97,13 @@ const (
 	DecisionType      Code = "SUTRA.MODEL.DECISION.TYPE_UNKNOWN"
 	DecisionHitPolicy Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
 
-	AdminClaimHeld Code = "SUTRA.ADMIN.MIGRATE.CLAIM_HELD"
-	NotFailed      Code = "SUTRA.ADMIN.RESUME.NOT_FAILED"
-	AdminClosed    Code = "SUTRA.ADMIN.AUTH.NOT_CONFIGURED"
-	AdminUnknown   Code = "SUTRA.ADMIN.AUTH.UNAUTHORIZED"
-	AdminForbidden Code = "SUTRA.ADMIN.AUTH.FORBIDDEN"
+	AdminClaimHeld  Code = "SUTRA.ADMIN.MIGRATE.CLAIM_HELD"
+	EmissionUnknown Code = "SUTRA.ADMIN.REDRIVE.UNKNOWN"
+	ArchiveDropped  Code = "SUTRA.ADMIN.REDRIVE.ARCHIVE_DROPPED"
+	NotFailed       Code = "SUTRA.ADMIN.RESUME.NOT_FAILED"
+	AdminClosed     Code = "SUTRA.ADMIN.AUTH.NOT_CONFIGURED"
+	AdminUnknown    Code = "SUTRA.ADMIN.AUTH.UNAUTHORIZED"
+	AdminForbidden  Code = "SUTRA.ADMIN.AUTH.FORBIDDEN"
 
 	RouteUnknown Code = "SUTRA.HTTP.ROUTE.UNKNOWN"
 	MethodWrong  Code = "SUTRA.HTTP.METHOD.NOT_ALLOWED"
@@ -190,6 +192,8 @@ var table = append([]Entry{
 	{DecisionType, Reject, 422},
 	{DecisionHitPolicy, Operator, 500},
 	{AdminClaimHeld, Redeliver, 409},
+	{EmissionUnknown, Reject, 404},
+	{ArchiveDropped, Reject, 409},
 	{NotFailed, Reject, 409},
 	{AdminClosed, Operator, 503},
 	{AdminUnknown, Reject, 401},

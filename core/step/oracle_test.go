@@ -1,0 +1,356 @@
+package step_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/sutra-engine/sutra/core/step"
+	"github.com/sutra-engine/sutra/ports"
+)
+
+// A block is a piece of a random model. The oracle knows what blocks mean without tokens: it plays them as a tree.
+type block struct {
+	kind  string // task, pass, seq, par, xor, inc, sub, multi, serial, loop, guard, side
+	id    string
+	parts []*block
+	taken []bool // xor, inc: which branches
+	times int    // multi, serial, loop
+}
+
+// grow makes a random block.
+func grow(r *rand.Rand, depth int, next *int) *block {
+	*next++
+	b := &block{id: fmt.Sprintf("n%d", *next), kind: "task"}
+	if depth == 0 || *next > 40 {
+		if r.IntN(3) == 0 {
+			b.kind = "pass"
+		}
+		return b
+	}
+	b.kind = []string{"task", "seq", "seq", "par", "xor", "inc", "sub", "multi", "serial", "loop", "guard", "side"}[r.IntN(12)]
+	parts := 1
+	switch b.kind {
+	case "task":
+		parts = 0
+	case "seq", "par", "xor", "inc":
+		parts = 2 + r.IntN(2)
+	case "guard", "side":
+		parts = 2 // what is guarded, and the handler
+	case "multi", "serial", "loop":
+		b.times = 1 + r.IntN(3)
+	}
+	for range parts {
+		b.parts = append(b.parts, grow(r, depth-1, next))
+		b.taken = append(b.taken, r.IntN(2) == 0)
+	}
+	switch b.kind {
+	case "xor":
+		first := r.IntN(parts)
+		for i := range b.taken {
+			b.taken[i] = i == first
+		}
+	case "inc":
+		b.taken[r.IntN(parts)] = true
+	}
+	return b
+}
+
+// draw writes the block as BPMN between two nodes, and answers its XML.
+func (b *block) draw(from, to string) string {
+	inner := func(attrs ...string) string {
+		parts := append([]string{start(b.id + "s"), b.parts[0].draw(b.id+"s", b.id+"e"), end(b.id + "e")}, attrs...)
+		return sub(b.id, parts...)
+	}
+	switch b.kind {
+	case "task":
+		return worker(b.id) + path(from, b.id, to)
+	case "pass":
+		return pass(b.id) + path(from, b.id, to)
+	case "seq":
+		var out strings.Builder
+		for i, p := range b.parts {
+			at, then := from, to
+			if i > 0 {
+				at = fmt.Sprintf("%sj%d", b.id, i)
+			}
+			if i < len(b.parts)-1 {
+				then = fmt.Sprintf("%sj%d", b.id, i+1)
+				out.WriteString(pass(then))
+			}
+			out.WriteString(p.draw(at, then))
+		}
+		return out.String()
+	case "par", "xor", "inc":
+		return b.drawGateway(from, to)
+	case "multi":
+		return inner(multi("", over(fmt.Sprintf("for i in 1..%d return i", b.times), "item"))) + path(from, b.id, to)
+	case "serial":
+		return inner(multi(`isSequential="true"`, over(fmt.Sprintf("for i in 1..%d return i", b.times), "item"))) + path(from, b.id, to)
+	case "loop":
+		return inner(fmt.Sprintf(`<standardLoopCharacteristics loopMaximum="%d"/>`, b.times)) + path(from, b.id, to)
+	case "guard", "side":
+		event := boundary(b.id+"b", b.id, after("PT1H"))
+		if b.kind == "side" {
+			event = boundaryOn(b.id+"b", b.id, after("PT1H"))
+		}
+		out := inner() + event + pass(b.id+"x") + pass(b.id+"h") + path(b.id, b.id+"x", to)
+		if b.kind == "guard" {
+			return out + path(from, b.id) + path(b.id+"b", b.id+"h") + b.parts[1].draw(b.id+"h", b.id+"x")
+		}
+		return out + path(from, b.id) + path(b.id+"b", b.id+"h") + end(b.id+"z") + b.parts[1].draw(b.id+"h", b.id+"z")
+	default: // sub
+		return inner() + path(from, b.id, to)
+	}
+}
+
+func (b *block) drawGateway(from, to string) string {
+	kind := map[string]string{"par": "parallelGateway", "xor": "exclusiveGateway", "inc": "inclusiveGateway"}[b.kind]
+	split, join := b.id+"f", b.id+"j"
+	out := el(kind, split) + el(kind, join) + path(from, split) + path(join, to)
+	for i, p := range b.parts {
+		at := fmt.Sprintf("%sb%d", b.id, i)
+		out += pass(at) + p.draw(at, join)
+		if b.kind == "par" {
+			out += path(split, at)
+		} else {
+			out += pathIf(split, at, fmt.Sprint(b.taken[i]))
+		}
+	}
+	return out
+}
+
+// play is a block that runs, as the oracle sees it: a tree of what has begun, without tokens.
+type play struct {
+	b     *block
+	scope *play // the sub-process it runs in
+	stamp int   // age
+	kids  []*play
+	sides []*play // of a sub-process: handlers of non-interrupting events
+	fired bool    // guard, side: its event has happened
+	done  bool
+}
+
+type oracle struct{ stamp int }
+
+func (o *oracle) begin(b *block, scope *play) *play {
+	o.stamp++
+	return &play{b: b, scope: scope, stamp: o.stamp}
+}
+
+// rounds are the runs of a block's inside, each a sub-process of its own.
+func (b *block) inside() *block { return &block{kind: "sub", parts: b.parts} }
+
+// tick lets everything go on that can, and says whether the block's flow has gone on.
+func (o *oracle) tick(p *play) bool {
+	if p.done {
+		return true
+	}
+	b := p.b
+	switch b.kind {
+	case "task":
+		return false
+	case "pass":
+		p.done = true
+	case "seq":
+		p.done = o.series(p, len(b.parts), func(i int) *block { return b.parts[i] })
+	case "serial", "loop":
+		p.done = o.series(p, b.times, func(int) *block { return b.inside() })
+	case "multi":
+		for len(p.kids) < b.times {
+			p.kids = append(p.kids, o.begin(b.inside(), p.scope))
+		}
+		p.done = o.all(p.kids)
+	case "par", "xor", "inc":
+		for i, part := range b.parts {
+			if !p.fired && (b.kind == "par" || b.taken[i]) {
+				p.kids = append(p.kids, o.begin(part, p.scope))
+			}
+		}
+		p.fired = true
+		p.done = o.all(p.kids)
+	case "sub":
+		main := o.series(p, 1, func(int) *block { return b.parts[0] }, p)
+		sides := o.all(p.sides)
+		p.done = main && sides
+	case "guard":
+		if !p.fired {
+			p.done = o.series(p, 1, func(int) *block { return b.inside() })
+		} else {
+			p.done = o.series(p, 2, func(int) *block { return b.parts[1] })
+		}
+	case "side":
+		p.done = o.series(p, 1, func(int) *block { return b.inside() })
+	}
+	return p.done
+}
+
+// series runs one after the other.
+func (o *oracle) series(p *play, n int, part func(i int) *block, scope ...*play) bool {
+	in := p.scope
+	if len(scope) > 0 {
+		in = scope[0]
+	}
+	for i := range n {
+		if len(p.kids) == i {
+			p.kids = append(p.kids, o.begin(part(i), in))
+		}
+		if !o.tick(p.kids[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *oracle) all(plays []*play) bool {
+	done := true
+	for _, p := range plays {
+		done = o.tick(p) && done
+	}
+	return done
+}
+
+// fire lets the event of a guard or side happen.
+func (o *oracle) fire(p *play) {
+	p.fired = true
+	if p.b.kind == "guard" {
+		p.kids[0].kill()
+	} else {
+		p.scope.sides = append(p.scope.sides, o.begin(p.b.parts[1], p.scope))
+	}
+}
+
+func (p *play) kill() {
+	p.done = true
+	for _, k := range append(p.kids, p.sides...) {
+		k.kill()
+	}
+}
+
+// open gathers what waits, by the node where it waits.
+func (p *play) open(into map[string][]*play) {
+	if p.done && p.b.kind != "side" {
+		return
+	}
+	switch {
+	case p.b.kind == "task":
+		into[p.b.id] = append(into[p.b.id], p)
+	case (p.b.kind == "guard" || p.b.kind == "side") && !p.fired && !p.done:
+		into[p.b.id+"b"] = append(into[p.b.id+"b"], p)
+	}
+	for _, k := range append(p.kids, p.sides...) {
+		k.open(into)
+	}
+}
+
+func waitingOf(into map[string][]*play) string {
+	var out []string
+	for id, plays := range into {
+		kind := "task "
+		if strings.HasSuffix(id, "b") {
+			kind = "timer "
+		}
+		for range plays {
+			out = append(out, kind+id)
+		}
+	}
+	sort.Strings(out)
+	return strings.Join(out, ", ")
+}
+
+// Every random model does what the oracle says after every step, with a restart between any two of them: one event a step, or two folded.
+func TestRestartAtEveryCommitChangesNothing(t *testing.T) {
+	models := 400
+	if testing.Short() {
+		models = 50
+	}
+	steps := 0
+	for seed := range models {
+		steps += playModel(t, uint64(seed))
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d models, %d steps", models, steps)
+}
+
+// playModel plays one random model to its end, and says in how many steps.
+func playModel(t *testing.T, seed uint64) int {
+	r := rand.New(rand.NewPCG(seed, 7))
+	next := 0
+	b := &block{kind: "sub", id: "root", parts: []*block{grow(r, 4, &next)}}
+	xml := process(start("s"), b.parts[0].draw("s", "e"), end("e"))
+	w := newWorld(t, xml)
+	o := &oracle{}
+	root := o.begin(b, nil)
+	o.tick(root)
+	i := w.start("")
+	for n := 0; !root.done; n++ {
+		open := map[string][]*play{}
+		root.open(open)
+		if got, want := i.waiting(), waitingOf(open); got != want {
+			t.Fatalf("seed %d, after %d steps: the engine waits for\n%s\nthe oracle for\n%s\nmodel:\n%s", seed, n, got, want, xml)
+		}
+		waits := pair(i, open)
+		var events []step.Event
+		for range 1 + r.IntN(2) { // one event, or two in one step
+			p := pick(r, waits, root)
+			if p == nil {
+				break
+			}
+			kind := step.KindTaskDone
+			if p.b.kind == "task" {
+				p.done = true
+			} else {
+				kind = step.KindTimer
+				o.fire(p)
+			}
+			events = append(events, step.Event{Kind: kind, Wait: waits[p]})
+			delete(waits, p)
+			o.tick(root)
+		}
+		for k := range events {
+			events[k].From = step.Source{Instance: i.ref.ID, Step: 1, Ordinal: k + 1} // in this order
+		}
+		i.applied(events...)
+		if n > 2000 {
+			t.Fatalf("seed %d does not end", seed)
+		}
+	}
+	i.want("completed")
+	return w.steps
+}
+
+// pair finds the wait of everything that the oracle says waits: at one node, by age.
+func pair(i *instance, open map[string][]*play) map[*play]ports.WaitID {
+	waits := map[*play]ports.WaitID{}
+	for id, plays := range open {
+		slices.SortFunc(plays, func(a, b *play) int { return a.stamp - b.stamp })
+		for n, x := range i.all(id) {
+			waits[plays[n]] = x.ID
+		}
+	}
+	return waits
+}
+
+// pick chooses one of the waits that are still there.
+func pick(r *rand.Rand, waits map[*play]ports.WaitID, root *play) *play {
+	open := map[string][]*play{}
+	root.open(open)
+	var still []*play
+	for _, plays := range open {
+		for _, p := range plays {
+			if waits[p] != 0 {
+				still = append(still, p)
+			}
+		}
+	}
+	if len(still) == 0 {
+		return nil
+	}
+	slices.SortFunc(still, func(a, b *play) int { return a.stamp - b.stamp })
+	return still[r.IntN(len(still))]
+}
