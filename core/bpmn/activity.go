@@ -270,13 +270,16 @@ func (c *compiler) call(n *Node, e *element) *Call {
 		call.Process = c.text(x, x.get("processId"))
 		call.AllIn = x.get("propagateAllParentVariables") == "true"
 		call.AllOut = x.get("propagateAllChildVariables") == "true"
-		x.get("bindingType")
-		x.get("versionTag")
+		if binding := x.get("bindingType") + x.get("versionTag"); binding != "" {
+			c.note(e, "the binding %q has no effect here: the process of this archive is called", binding)
+		}
 	}
 	for _, x := range e.extensions(camundaSpace, "in") {
 		if x.get("variables") == "all" {
 			call.AllIn = true
-		} else if x.get("businessKey") == "" {
+		} else if x.get("businessKey") != "" {
+			c.note(e, "the business key has no effect here; register a q:alias in the called process")
+		} else {
 			n.Inputs = append(n.Inputs, c.passed(x)...)
 		}
 	}

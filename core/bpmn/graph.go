@@ -1,5 +1,3 @@
-// Package bpmn reads BPMN 2.0 models into graphs that can run. It executes nothing: what the engine does not execute is refused
-// here, with file, line, element and code, and never silently skipped.
 package bpmn
 
 import (

@@ -64,6 +64,10 @@ func (r *reader) warn(e *element, code fault.Code, format string, args ...any) {
 	r.report(lint.Warning, e, code, format, args...)
 }
 
+func (r *reader) note(e *element, format string, args ...any) {
+	r.report(lint.Note, e, fault.ModelAttribute, format, args...)
+}
+
 // processes finds the processes to compile: those marked executable, or the only one when it is not marked at all.
 func (r *reader) processes(trees []*element) []*element {
 	var all []*element

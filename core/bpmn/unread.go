@@ -1,7 +1,6 @@
 package bpmn
 
 import (
-	"github.com/sutra-engine/sutra/core/lint"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
@@ -61,7 +60,7 @@ func (c *compiler) unreadAttributes(e *element) {
 		switch {
 		case a.used || prefix(a.space) == "":
 		case noted[name]:
-			c.report(lint.Note, e, fault.ModelAttribute, "%s has no effect here", name)
+			c.note(e, "%s has no effect here", name)
 		default:
 			c.refuse(e, fault.ModelAttribute, "%s is not executed here; %s", name, remedy(name))
 		}
@@ -76,7 +75,7 @@ func (c *compiler) unreadExtensions(owner, x *element) {
 		case child.used:
 			c.unreadParts(owner, child)
 		case noted[name]:
-			c.report(lint.Note, owner, fault.ModelAttribute, "%s has no effect here", name)
+			c.note(owner, "%s has no effect here", name)
 		default:
 			c.refuse(owner, fault.ModelAttribute, "%s is not executed on a %s; %s", name, owner.name, remedy(name))
 		}

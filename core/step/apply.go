@@ -68,6 +68,7 @@ func (r *run) happen(w *wait, ev *Event) {
 	case KindTaskDone:
 		r.taskDone(w, ev)
 	case KindTaskError, KindChildError:
+		r.unwait(w)
 		r.raise(w.token, ev)
 	case KindCallReply:
 		r.taskDone(w, ev)

@@ -260,3 +260,13 @@ func TestConditionalStartAsksTheMessage(t *testing.T) {
 		t.Errorf("%+v", i.last)
 	}
 }
+
+func TestOutputsOfEventsThatBringNothing(t *testing.T) {
+	w := newWorld(t, process(start("s"), worker("a"), boundary("late", "a", after("PT1H"), output("was", `"late"`)), throw("n", output("then", "was")), worker("b"), path("s", "a"), path("late", "n", "b")))
+	i := w.start("")
+	i.fire("late")
+	i.want("task b")
+	if i.variable("was") != `"late"` || i.variable("then") != `"late"` {
+		t.Errorf("was=%s then=%s", i.variable("was"), i.variable("then"))
+	}
+}

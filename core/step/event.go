@@ -188,7 +188,7 @@ func (r *run) receivedIn(n *bpmn.Node, c *scope, ev *Event) {
 
 func (r *run) bring(n *bpmn.Node, ev *Event, c *scope, write func(name string, v feel.Value)) {
 	if ev == nil {
-		return
+		ev = &Event{} // a timer or condition brings nothing, and may map outputs all the same
 	}
 	brought := r.brought(n, ev)
 	if n == nil || len(n.Outputs) == 0 {

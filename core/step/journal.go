@@ -12,6 +12,7 @@ import (
 type journal struct {
 	Events []journalEvent `json:"events"`
 	Did    []did          `json:"did,omitempty"`
+	More   int            `json:"more,omitempty"` // things done that are not listed
 	Failed *journalFault  `json:"failed,omitempty"`
 }
 
@@ -38,15 +39,26 @@ type journalFault struct {
 	Trace  []string `json:"trace,omitempty"`
 }
 
-// maxShown bounds the variables that history shows.
-const maxShown = 1024
+// maxShown bounds the value of one variable that history shows, maxListed the things that it lists of one step.
+const (
+	maxShown  = 1024
+	maxListed = 1000
+)
+
+func (j *journal) add(d did) {
+	if len(j.Did) >= maxListed {
+		j.More++
+		return
+	}
+	j.Did = append(j.Did, d)
+}
 
 func (r *run) note(what string, n *bpmn.Node, id token.ID) {
 	d := did{What: what, Token: id}
 	if n != nil {
 		d.Node = n.ID
 	}
-	r.journal.Did = append(r.journal.Did, d)
+	r.journal.add(d)
 }
 
 func (r *run) wrote(name string, v feel.Value, c *scope) {
@@ -54,12 +66,12 @@ func (r *run) wrote(name string, v feel.Value, c *scope) {
 	if c.node != nil {
 		d.Node = c.node.ID
 	}
-	if !r.sensitive(name) && !r.transient(name) {
+	if len(r.journal.Did) < maxListed && !r.sensitive(name) && !r.transient(name) {
 		if data, err := feel.ToJSON(v); err == nil && len(data) <= maxShown {
 			d.Value = data
 		}
 	}
-	r.journal.Did = append(r.journal.Did, d)
+	r.journal.add(d)
 }
 
 // document is the journal as it is stored.

@@ -38,7 +38,7 @@ func TestTooLargeASnapshotFailsTheLastEvent(t *testing.T) {
 	w := newWorld(t, process(start("s"), worker("a"), boundaryOn("m", "a", message("m1")), pass("b"), path("s", "a"), path("m", "b"))).limited(step.Limits{SnapshotBytes: 2000})
 	i := w.start("")
 	big := `{"big": "` + strings.Repeat("x", 3000) + `"}`
-	first, second := messageEvent("m1", "", `{"n": 1}`, t), messageEvent("m1", "", big, t)
+	first, second := messageEvent(t, "m1", "", `{"n": 1}`), messageEvent(t, "m1", "", big)
 	second.At = w.now.Add(time10(1))
 	if got := i.drive(first, second); got[0] != step.Applied || got[1] != step.Failed {
 		t.Fatalf("outcomes %v", got)
@@ -101,7 +101,7 @@ func TestTransientEndsWithTheStepAndSensitiveIsNeverShown(t *testing.T) {
 func TestReplayAnswersTheMessageThatFailed(t *testing.T) {
 	w := newWorld(t, process(start("s"), catch("c", source("decisions")), exclusive("x"), end("e"), path("s", "c", "x"), pathIf("x", "e", "ok")))
 	i := w.start("")
-	ev := messageEvent("decisions", "", `{}`, t)
+	ev := messageEvent(t, "decisions", "", `{}`)
 	asked := ports.InboxRef{Tenant: "t1", Channel: "decisions", Event: ports.NewKey("d")}
 	ev.Consumed = &ports.Consumed{InboxRef: asked}
 	i.fails(fault.ExpressionNotBoolean, ev)

@@ -433,7 +433,7 @@ func TestOutputsOfAnIterationStayInIt(t *testing.T) {
 func TestFailureInsideAFoldKeepsTheEventsBefore(t *testing.T) {
 	w := newWorld(t, process(start("s"), worker("a", each(`isSequential="true"`, "[10, 20]")), worker("b"), boundaryOn("m", "a", message("m1")), exclusive("x"), worker("c"), path("s", "a", "b"), path("m", "x"), pathIf("x", "c", "ok")))
 	i := w.start("")
-	bad, after := messageEvent("m1", "", "", t), step.Event{Kind: step.KindTimer, Wait: 999, At: w.now.Add(time10(2))}
+	bad, after := messageEvent(t, "m1", "", ""), step.Event{Kind: step.KindTimer, Wait: 999, At: w.now.Add(time10(2))}
 	bad.At = w.now.Add(time10(1))
 	if got := i.drive(i.completion("a", `{"r": 1}`), bad, after); got[0] != step.Applied || got[1] != step.Failed || got[2] != step.NotTried {
 		t.Fatalf("outcomes %v", got)

@@ -1,0 +1,31 @@
+// Package bpmn reads BPMN 2.0 models into graphs that can run. It executes nothing: what the engine does not execute is refused
+// here, with file, line, element and code, and never silently skipped: whatever nobody asked for while reading is refused in the end.
+//
+// Extensions of other engines are read as their equals here:
+//
+//	zeebe:taskDefinition, zeebe:taskHeaders            a task for workers: topic, attempts, headers
+//	camunda:type="external", camunda:topic             the same
+//	implementation="channel:<name>"                    a call over a channel; pull channels: a task for workers
+//	zeebe:ioMapping, camunda:inputOutput               input and output mappings, in document order
+//	data associations that assign or transform         the same; others only draw
+//	zeebe:subscription                                 an alias of the wait, matched by the key that the message brings
+//	zeebe:calledElement, camunda:in, camunda:out       what is called, and mappings of the call
+//	zeebe:loopCharacteristics, camunda:collection,
+//	camunda:elementVariable                            the collection and item of a multi-instance
+//	zeebe:adHoc                                        the elements that an ad-hoc sub-process starts
+//	zeebe:calledDecision, camunda:decisionRef,
+//	camunda:resultVariable                             a decision, and the variable of its result
+//	zeebe:script, scriptFormat="feel"                  a FEEL script; scriptFormat="template" renders a template
+//	zeebe:userTask, zeebe:assignmentDefinition,
+//	zeebe:formDefinition, zeebe:taskSchedule,
+//	zeebe:priorityDefinition, camunda:assignee,
+//	camunda:candidateUsers, camunda:candidateGroups,
+//	camunda:formKey, camunda:dueDate,
+//	camunda:followUpDate, camunda:priority             headers of a task on the topic sutra:user-task
+//	camunda:errorCodeVariable,
+//	camunda:errorMessageVariable,
+//	camunda:escalationCodeVariable                     further variables that take what was caught
+//
+// q:reply and q:send take their body from template="<path below templates/>" or body="<FEEL>"; without either it is the JSON of the
+// variables. q:reply takes a status.
+package bpmn
