@@ -122,7 +122,7 @@ func TestSiblingBoundariesVanish(t *testing.T) {
 		worker("main"), worker("x"), worker("y"), path("s", "a", "main"), path("late", "x"), path("msg", "y")))
 	i := w.start("")
 	i.want("message msg, task a, timer late")
-	timer, done, msg := i.timerEvent("late"), i.completion("a", ""), messageEvent("m1", "", "", t)
+	timer, done, msg := i.timerEvent("late"), i.completion("a", ""), messageEvent(t, "m1", "", "")
 	w.now = timer.At
 	msg.At, done.At = timer.At.Add(1000), timer.At.Add(1000)
 	if got := i.drive(done, timer, msg); got[0] != step.Unmatched || got[1] != step.Applied || got[2] != step.Unmatched {

@@ -119,7 +119,7 @@ func TestDeliveriesKeepTheirOrder(t *testing.T) {
 	from := ports.InstanceID{1}
 	var events []step.Event
 	for n, at := range []int{3, 1, 2} {
-		ev := messageEvent("m1", "", `{"n": `+string(rune('0'+at))+`}`, t)
+		ev := messageEvent(t, "m1", "", `{"n": `+string(rune('0'+at))+`}`)
 		ev.From = step.Source{Instance: from, Step: int64(at)}
 		ev.At = w.now.Add(time10(n)) // clocks that say otherwise
 		events = append(events, ev)

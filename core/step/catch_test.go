@@ -51,7 +51,7 @@ func TestErrorInHandlerGoesOutward(t *testing.T) {
 	i.want("task right")
 
 	i = newWorld(t, process(start("s"), inside, path("s", "sub"))).start("")
-	i.fails(fault.ErrorUncaught, messageEvent("m1", "", "", t))
+	i.fails(fault.ErrorUncaught, messageEvent(t, "m1", "", ""))
 }
 
 // Model 10.
@@ -217,7 +217,7 @@ func TestReplyAnswersTheLatestMessage(t *testing.T) {
 		path("s", "c", "r", "a", "e")))
 	origin := ports.InboxRef{Tenant: "t1", Channel: "orders", Event: ports.NewKey("o")}
 	i := w.startAt("p", step.Event{Kind: step.KindStart, Node: "s", Payload: value(t, `{"n": 1}`), Consumed: &ports.Consumed{InboxRef: origin}})
-	ev := messageEvent("decisions", "", `{"n": 2}`, t)
+	ev := messageEvent(t, "decisions", "", `{"n": 2}`)
 	second := ports.InboxRef{Tenant: "t1", Channel: "decisions", Event: ports.NewKey("d")}
 	ev.Consumed = &ports.Consumed{InboxRef: second}
 	i.applied(ev)

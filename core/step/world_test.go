@@ -315,7 +315,7 @@ func (i *instance) isFailed(code error) {
 	}
 }
 
-func messageEvent(name, key, payload string, t testing.TB) step.Event {
+func messageEvent(t testing.TB, name, key, payload string) step.Event {
 	t.Helper()
 	ev := step.Event{Kind: step.KindMessage, Name: ports.NewKey("message", name), Payload: value(t, payload)}
 	if key != "" {
@@ -326,7 +326,7 @@ func messageEvent(name, key, payload string, t testing.TB) step.Event {
 
 func (i *instance) message(name, key, payload string) step.Outcome {
 	i.w.t.Helper()
-	return i.drive(messageEvent(name, key, payload, i.w.t))[0]
+	return i.drive(messageEvent(i.w.t, name, key, payload))[0]
 }
 
 func (i *instance) timerEvent(node string) step.Event {
