@@ -25,6 +25,7 @@ import (
 var (
 	turns = flag.Int("turns", 5, "time slices of each load")
 	slice = flag.Duration("slice", 2*time.Second, "length of a time slice")
+	lanes = flag.Int("lanes", 0, "lanes of the engine; 0: its default for two cores")
 )
 
 const tenant = "bench"
@@ -141,6 +142,9 @@ func engine(b *testing.B, url string) ports.Intake {
 		b.Fatal(err)
 	}
 	config := replica.Default(2)
+	if *lanes > 0 {
+		config.Lanes = *lanes
+	}
 	config.Complete()
 	r := replica.New(replica.Deps{
 		Store: store, Config: config, Secrets: system.Secrets{}, IDs: &system.IDs{}, Now: system.Now, Watch: ports.Blind{}, Log: log, Name: "bench",

@@ -22,6 +22,7 @@ import (
 	"github.com/sutra-engine/sutra/dialects/mysql"
 	"github.com/sutra-engine/sutra/dialects/postgres"
 	"github.com/sutra-engine/sutra/dialects/sqlite"
+	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
@@ -66,9 +67,12 @@ func (c Config) source() (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	src := source{book: book{d, statements, steps, &sync.Map{}}, url: c.URL, dsn: dsn, patience: c.Patience, log: c.Log}
+	src := source{book: book{d, statements, steps, &sync.Map{}, c.Watch}, url: c.URL, dsn: dsn, patience: c.Patience, log: c.Log}
 	if src.patience == 0 {
 		src.patience = 15 * time.Second
+	}
+	if src.watch == nil {
+		src.watch = ports.Blind{}
 	}
 	if src.log == nil {
 		src.log = slog.New(slog.DiscardHandler)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/sutra-engine/sutra/dialects"
+	"github.com/sutra-engine/sutra/ports"
 )
 
 // fleet is the tenant of transactions that cross tenants.
@@ -51,6 +52,7 @@ type book struct {
 	statements map[string]*dialects.Statement
 	migrations []migration
 	texts      *sync.Map // textKey → dialects.Text; statements × sizes × optional lines: bounded
+	watch      ports.Watch
 }
 
 type textKey struct {
@@ -78,12 +80,16 @@ func (b book) calls(tenant string, o op) ([]call, error) {
 	case s.Fleet && tenant != fleet:
 		return nil, fmt.Errorf("%s crosses tenants, the transaction is one of %q", o.name, tenant)
 	case len(s.Rows) == 0:
+		b.watch.Count("sutra_store_statements", 1, "statement", s.Name)
 		return b.group(nil, s, o, nil, 1)
 	}
 	width := len(s.Rows)
 	n := len(o.rows) / width
 	if n*width != len(o.rows) {
 		return nil, fmt.Errorf("%s: %d values for %d columns", o.name, len(o.rows), width)
+	}
+	if n > 0 {
+		b.watch.Count("sutra_store_statements", 1, "statement", s.Name)
 	}
 	size := n
 	switch r := b.dialect.Rows; {

@@ -22,6 +22,7 @@ type Config struct {
 	Dialects []dialects.Dialect
 	MaxConns int // 0: 4 × processors, at least 8
 	Log      *slog.Logger
+	Watch    ports.Watch   // nil: nobody counts
 	Clock    ports.Clock   // nil: the database's time
 	Patience time.Duration // for one transaction once it is sent, and for asking what became of it; 0: 15 s
 	// Beside is another store of this process on the same SQLite file, which holds its lock: tests of two replicas need it.

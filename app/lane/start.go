@@ -10,6 +10,9 @@ import (
 
 // start makes the first step of each new instance and writes them together.
 func (l *lane) start(ctx context.Context, requests []Request) {
+	if len(requests) == 0 {
+		return
+	}
 	var group []ports.NewInstance
 	var of []Request
 	for _, r := range requests {

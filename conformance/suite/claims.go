@@ -69,7 +69,7 @@ func claimNeverWaits(t *testing.T, h Harness) {
 	}
 	a := f.open(Replica{})
 	two := f.parked(2)
-	release := f.db.Hold(t, fmt.Sprintf("UPDATE sutra_instance SET updated_at = updated_at WHERE process = 'order' AND id = %s", literal(h, two[0].ID)))
+	_, release := f.db.Hold(t, fmt.Sprintf("UPDATE sutra_instance SET updated_at = updated_at WHERE process = 'order' AND id = %s", h.Words.Literal(two[0].ID[:])))
 	defer release()
 	start := time.Now()
 	got, err := a.Claims().Claim(f.Context(), "a/1", []ports.Ref{two[0].Ref, two[1].Ref}, f.silent())
@@ -198,16 +198,4 @@ func forgetFreesOneReplica(t *testing.T, h Harness) {
 	f.want("its own", f.claim(b, "b/1", three[0].ID).Outcome, ports.Done)
 	f.want("its operator's", f.claim(b, "b/1", three[1].ID).Outcome, ports.Done)
 	f.want("another's", f.claim(b, "b/1", three[2].ID).Outcome, ports.Held)
-}
-
-// literal is an id as the dialect's SQL writes it.
-func literal(h Harness, id ports.ID) string {
-	switch hex := fmt.Sprintf("%x", id[:]); h.Dialect.Name {
-	case "postgres":
-		return "'" + hex + "'"
-	case "sqlserver":
-		return "0x" + hex
-	default:
-		return "x'" + hex + "'"
-	}
 }

@@ -78,7 +78,7 @@ func sixteenDeploys(t *testing.T, h Harness) {
 	wg.Wait()
 	f.want("outcomes", tally(answers), "[done:16]")
 	f.want("active", f.rows("deployment", "phase = 'active'"), 1)
-	f.want("numbers", f.db.Count(t, "SELECT count(DISTINCT number) FROM sutra_deployment"), 17)
+	f.want("numbers", f.count("SELECT count(DISTINCT number) FROM sutra_deployment"), 17)
 	f.want("doors", f.rows("door", "1 = 1"), 1)
 }
 
@@ -173,6 +173,12 @@ func redeployedBytes(t *testing.T, h Harness) {
 	f.want("number", made.Number, 3)
 	f.want("active", f.rows("deployment", fmt.Sprintf("phase = 'active' AND id = '%s' AND drained_at IS NULL", first.ID)), 1)
 	f.want("draining", f.rows("deployment", fmt.Sprintf("phase = 'draining' AND id = '%s'", second.ID)), 1)
+	all, err := f.store.Deployments().Revisions(f.Context(), []string{f.tenant})
+	f.must(err)
+	f.want("revisions", len(all), 3)
+	for _, r := range all {
+		f.want("tenant", r.Slot.Tenant, f.tenant)
+	}
 }
 
 func supersedesDrains(t *testing.T, h Harness) {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -201,7 +202,15 @@ func (f *fixture) load(id ports.InstanceID) ports.Instance {
 // rows counts the rows of the fixture's tenant in a table.
 func (f *fixture) rows(table, where string) int {
 	f.Helper()
-	return f.db.Count(f.T, fmt.Sprintf("SELECT count(*) FROM sutra_%s WHERE tenant = '%s' AND %s", table, f.tenant, where))
+	return f.count(fmt.Sprintf("SELECT count(*) FROM sutra_%s WHERE tenant = '%s' AND %s", table, f.tenant, where))
+}
+
+// count answers a query's one number.
+func (f *fixture) count(query string) int {
+	f.Helper()
+	n, err := strconv.Atoi(f.db.Rows(f.T, query)[0][0])
+	f.must(err)
+	return n
 }
 
 func (f *fixture) must(err error) {

@@ -304,7 +304,7 @@ func stepWithAConsumedMessage(t *testing.T, h Harness) {
 	out := f.commit(a, second)
 	f.settled("second", out, ports.Duplicate)
 	f.want("who has it", out.Other, two[0].ID)
-	f.want("waits of the refused", f.db.Count(t, fmt.Sprintf("SELECT count(*) FROM sutra_wait WHERE tenant = '%s'", f.tenant)), 4)
+	f.want("waits of the refused", f.count(fmt.Sprintf("SELECT count(*) FROM sutra_wait WHERE tenant = '%s'", f.tenant)), 4)
 }
 
 func voidedMessage(t *testing.T, h Harness) {

@@ -60,7 +60,7 @@ func takeSkips(t *testing.T, h Harness) {
 	first := f.take(f.store, "w", 1)
 	f.settleAll(f.store, first, ports.Postponed)
 	f.clock.move(2 * time.Minute)
-	release := f.db.Hold(t, "UPDATE sutra_outbox SET attempts = attempts WHERE id = "+literal(h, first[0].ID))
+	_, release := f.db.Hold(t, "UPDATE sutra_outbox SET attempts = attempts WHERE id = "+h.Words.Literal(first[0].ID[:]))
 	defer release()
 	start := time.Now()
 	f.want("taken beside a locked row", len(f.take(f.store, "w", 10)), 1)

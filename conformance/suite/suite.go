@@ -23,10 +23,14 @@ type Database interface {
 	Open(t testing.TB, r Replica) ports.Store
 	// Exec runs a statement of the test's own, past the store and past row security.
 	Exec(t testing.TB, statement string)
-	// Count answers a query's one number, past the store and past row security.
-	Count(t testing.TB, query string) int
-	// Hold runs a statement in a transaction beside the store, and keeps it open until release is called.
-	Hold(t testing.TB, statement string) (release func())
+	// Rows answers a query, every value as text, past the store and past row security.
+	Rows(t testing.TB, query string) [][]string
+	// Hold runs a statement in a transaction beside the store, and answers how to run more in it and how to end it.
+	Hold(t testing.TB, statement string) (more func(statement string) error, release func())
+	// Seen answers a query's one number as the store's own role sees it in a transaction of the tenant; empty: of none.
+	Seen(t testing.TB, tenant, query string) int
+	// Sever ends every connection of the store's role, as a failing network would, and says how many; -1: there are none to end.
+	Sever(t testing.TB) int
 }
 
 // Harness gives the suite its databases.
@@ -36,8 +40,19 @@ type Harness struct {
 	Shared Database
 	// Own makes a database for one test alone: for tests of what is global.
 	Own func(t testing.TB) Database
+	// Words of the dialect that tests need for what no port does.
+	Words Words
 	// Skip names tests that this database cannot satisfy, with the reason: stand-ins of the real thing have some.
 	Skip map[string]string
+}
+
+// Words are how a dialect says what the suite writes by itself.
+type Words struct {
+	Literal func(bytes []byte) string         // bytes, in a statement
+	Bytes   func(number string, n int) string // n bytes from an integer expression, in its order
+	Columns string                            // a query: table, column, type, YES or NO for nullable, place in the primary key or 0
+	Uniques string                            // a query: the names of unique indexes that are no primary key
+	Types   map[string]string                 // ours → the dialect's, as Columns says them
 }
 
 type test struct {
@@ -50,7 +65,7 @@ func Run(t *testing.T, h Harness) {
 	var all []test
 	for _, part := range [][]test{
 		instanceTests(), claimTests(), inboxTests(), correlationTests(), deploymentTests(), outboxTests(), timerTests(), leaseTests(),
-		taskTests(), operationTests(), viewTests(),
+		taskTests(), operationTests(), viewTests(), databaseTests(), modelTests(),
 	} {
 		all = append(all, part...)
 	}

@@ -18,6 +18,7 @@ func taskTests() []test {
 		{"CompletionNamesItsLock", completionNamesItsLock},
 		{"FailureFreesOrEnds", failureFreesOrEnds},
 		{"CompletionThatMeetsAHeldClaimIsDelivered", completionIsDelivered},
+		{"DroppedTaskIsGone", droppedTask},
 	}
 }
 
@@ -199,4 +200,19 @@ func completionIsDelivered(t *testing.T, h Harness) {
 	got, err := b.Inbox().Of(f.Context(), []ports.Ref{n.Ref})
 	f.must(err)
 	f.want("pending", len(got), 1)
+}
+
+func droppedTask(t *testing.T, h Harness) {
+	f := shared(t, h)
+	n := f.fresh()
+	n.Tasks = []ports.Task{f.task("x"), f.task("x")}
+	f.start(n)
+	st := f.step(f.own(f.store, "a/1", n.ID))
+	st.Drop.Tasks = []ports.TaskID{n.Tasks[0].ID}
+	f.settled("commit", f.commit(f.store, st), ports.Done)
+	for i, want := range []string{"", f.tenant} {
+		tenant, err := f.store.Tasks().Locate(f.Context(), []string{f.tenant}, n.Tasks[i].ID)
+		f.must(err)
+		f.want("tenant", tenant, want)
+	}
 }

@@ -172,7 +172,7 @@ func purgeTakesAnySize(t *testing.T, h Harness) {
 	const huge = 11_000 // more rows than one call takes
 	f.db.Exec(t, fmt.Sprintf("INSERT INTO sutra_history (instance, seq, tenant, at, step, document) "+
 		"SELECT i.id, s.n, i.tenant, i.created_at, i.id, i.snapshot FROM %s CROSS JOIN sutra_instance AS i WHERE i.id = %s",
-		series(huge), literal(h, three[0].ID)))
+		series(huge), h.Words.Literal(three[0].ID[:])))
 	purge := func() (int, bool) {
 		n, more, err := f.store.Retention().PurgeInstances(f.Context(), f.clock.Now(), 10)
 		f.must(err)

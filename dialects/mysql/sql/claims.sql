@@ -13,7 +13,7 @@ STRAIGHT_JOIN sutra_instance AS i
 SET i.claim_epoch = i.claim_epoch + 1, i.claim_owner = :owner, i.claimed_at = :now
 WHERE i.id = free.id;
 SELECT i.tenant, i.id, i.deployment, i.module, i.process, i.channel, i.parent, i.parent_wait, i.root, i.status, i.snapshot, i.fault_code, i.fault_detail, i.fault_node, i.claim_owner, i.claim_epoch, i.claimed_at, i.last_step, i.created_at, i.updated_at, i.ended_at
-FROM sutra_instance AS i
+FROM sutra_instance AS i FORCE INDEX (PRIMARY)
 WHERE i.tenant = :tenant
 AND i.id IN :rows
 AND i.claim_owner = :owner
