@@ -157,6 +157,9 @@ func TestErrorThatSomeCallerCatchesEndsTheChild(t *testing.T) {
 	if i.variable("message") != `"bad"` {
 		t.Error(i.variable("message"))
 	}
+	if c := i.last.Commit; len(c.Deliveries) != 0 || len(c.Void) != 0 {
+		t.Errorf("a child that has ended is cancelled: %+v %+v", c.Deliveries, c.Void)
+	}
 }
 
 func TestThousandChildrenFoldIntoFewCommits(t *testing.T) {
