@@ -279,6 +279,7 @@ func TestRestartAtEveryCommitChangesNothing(t *testing.T) {
 
 // playModel plays one random model to its end, and says in how many steps.
 func playModel(t *testing.T, seed uint64) int {
+	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 7))
 	next := 0
 	b := &block{kind: "sub", id: "root", parts: []*block{grow(r, 4, &next)}}
