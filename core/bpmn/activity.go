@@ -275,11 +275,12 @@ func (c *compiler) call(n *Node, e *element) *Call {
 		}
 	}
 	for _, x := range e.extensions(camundaSpace, "in") {
-		if x.get("variables") == "all" {
+		switch {
+		case x.get("variables") == "all":
 			call.AllIn = true
-		} else if x.get("businessKey") != "" {
+		case x.get("businessKey") != "":
 			c.note(e, "the business key has no effect here; register a q:alias in the called process")
-		} else {
+		default:
 			n.Inputs = append(n.Inputs, c.passed(x)...)
 		}
 	}

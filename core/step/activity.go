@@ -109,7 +109,7 @@ func (r *run) finish(t *tok, result feel.Value) {
 // with q:source match messages and register nothing.
 func (r *run) registerFor(t *tok) {
 	if t.node.Source == nil {
-		r.register(t.node.Aliases, t.local(), t.scope)
+		r.register(t.node.Aliases, t.local(), t.scope, nil)
 	}
 }
 

@@ -263,6 +263,13 @@ func TestReplayIsExactlyOnce(t *testing.T) {
 	i.want("task b")
 }
 
+func TestStartsOnlyAtStarts(t *testing.T) {
+	w := newWorld(t, process(start("s"), worker("a"), worker("b"), path("s", "a", "b")))
+	for _, node := range []string{"b", "nowhere"} {
+		w.startAt("p", step.Event{Kind: step.KindStart, Node: node}).isFailed(fault.NodeUnknown)
+	}
+}
+
 func TestFailedStartLeavesARow(t *testing.T) {
 	xml := process(start("s"), exclusive("x"), worker("b"), path("s", "x"), pathIf("x", "b", "ok"))
 	w := newWorld(t, xml)

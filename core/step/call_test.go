@@ -157,6 +157,9 @@ func TestErrorThatSomeCallerCatchesEndsTheChild(t *testing.T) {
 	if i.variable("message") != `"bad"` {
 		t.Error(i.variable("message"))
 	}
+	if c := i.last.Commit; len(c.Deliveries) != 0 || len(c.Void) != 0 {
+		t.Errorf("a child that has ended is cancelled: %+v %+v", c.Deliveries, c.Void)
+	}
 }
 
 func TestThousandChildrenFoldIntoFewCommits(t *testing.T) {
@@ -203,10 +206,14 @@ func TestCallDepthIsBounded(t *testing.T) {
 	}
 }
 
-func TestChannelCall(t *testing.T) {
-	xml := process(start("s"), elWith("serviceTask", "c", `implementation="channel:out"`, `<q:retry maxAttempts="3" initialDelay="PT2S" nonRetryableCodes="SUTRA.CALL.REJECTED"/>`, `<q:timeout duration="PT30S"/>`, input("n", "x")),
+// caller makes a call with three attempts, a timeout, and a boundary that catches every error.
+func caller() string {
+	return process(start("s"), elWith("serviceTask", "c", `implementation="channel:out"`, `<q:retry maxAttempts="3" initialDelay="PT2S" nonRetryableCodes="SUTRA.CALL.REJECTED"/>`, `<q:timeout duration="PT30S"/>`, input("n", "x")),
 		boundary("b", "c", anyError()), worker("handled"), worker("a"), path("s", "c", "a"), path("b", "handled"))
-	w := newWorld(t, xml)
+}
+
+func TestDeadAttemptsAnswerIsRefused(t *testing.T) {
+	w := newWorld(t, caller())
 	i := w.start(`{"x": 5}`)
 	i.want("call c, timer c")
 	e := w.emitted[0]
@@ -233,23 +240,27 @@ func TestChannelCall(t *testing.T) {
 	if i.variable("r") != "2" {
 		t.Error(i.variable("r"))
 	}
+}
 
-	w = newWorld(t, xml)
-	i = w.start(`{"x": 5}`)
+func TestFinalFailureOfACallIsAnError(t *testing.T) {
+	w := newWorld(t, caller())
+	i := w.start(`{"x": 5}`)
 	i.applied(step.Event{Kind: step.KindCallFailed, Wait: w.emitted[0].Wait, Code: "SUTRA.CALL.REJECTED"})
 	i.want("task handled")
+}
 
-	w = newWorld(t, xml)
-	i = w.start(`{"x": 5}`)
-	for range 2 {
-		timeout := i.all("c")[1]
-		w.now = timeout.Due
-		i.applied(step.Event{Kind: step.KindTimer, Wait: timeout.ID, At: timeout.Due})
+func TestAttemptsThatTimeOutAreExhausted(t *testing.T) {
+	w := newWorld(t, caller())
+	i := w.start(`{"x": 5}`)
+	for attempt := 1; ; attempt++ {
+		limit := i.all("c")[1]
+		w.now = limit.Due
+		i.applied(step.Event{Kind: step.KindTimer, Wait: limit.ID, At: limit.Due})
+		if attempt == 3 {
+			break
+		}
 		i.fire("c")
 	}
-	timeout := i.all("c")[1]
-	w.now = timeout.Due
-	i.applied(step.Event{Kind: step.KindTimer, Wait: timeout.ID, At: timeout.Due})
 	i.want("task handled")
 	if i.variable("code") != `"SUTRA.CALL.EXHAUSTED"` {
 		t.Error(i.variable("code"))

@@ -193,8 +193,8 @@ func TestSubscriptionKeySelectsTheWait(t *testing.T) {
 }
 
 func TestAliasOfTheInstanceMatchesTheMessage(t *testing.T) {
-	w := newWorld(t, process(start("s", alias("order", "id")), catch("c", source("decisions"), alias("order", "payload.order")), worker("a"), path("s", "c", "a")))
-	i := w.start(`{"id": "A-1"}`)
+	w := newWorld(t, process(start("s", source("orders"), alias("order", "id")), catch("c", source("decisions"), alias("order", "payload.order")), worker("a"), path("s", "c", "a")))
+	i := w.startAt("p", step.Event{Kind: step.KindStart, Node: "s", Payload: value(t, `{"id": "A-1"}`)})
 	if got := i.message("decisions", "A-2", ""); got != step.Unmatched {
 		t.Fatal(got)
 	}

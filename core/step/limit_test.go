@@ -26,6 +26,11 @@ func TestStepsAreBounded(t *testing.T) {
 	newWorld(t, many).limited(step.Limits{Iterations: 49}).start("").isFailed(fault.IterationLimit)
 	newWorld(t, many).limited(step.Limits{Tokens: 51, Iterations: 50}).start("")
 
+	i := newWorld(t, process(start("s"), pass("a", multi("", over("for i in 1..900 return i", "item"))), path("s", "a"))).start("")
+	if n := strings.Count(i.lastHistory(), `"what"`); n != 1000 || !strings.Contains(i.lastHistory(), `"more":`) {
+		t.Errorf("history lists %d things of one step", n)
+	}
+
 	deep := pass("a")
 	for n := range 10 {
 		deep = sub("s"+string(rune('a'+n)), deep)

@@ -35,7 +35,7 @@ func (r *run) watchMessage(w *wait) {
 
 // register makes aliases of the instance. Null is no key. An alias made inside an iteration belongs to it, so that a message wakes
 // its own iteration.
-func (r *run) register(aliases []bpmn.Alias, c, at *scope) {
+func (r *run) register(aliases []bpmn.Alias, c, at *scope, extra feel.Context) {
 	owner := token.ID(0)
 	for s := at; s != nil; s = s.parent {
 		if s.kind == token.IterationScope {
@@ -44,7 +44,7 @@ func (r *run) register(aliases []bpmn.Alias, c, at *scope) {
 		}
 	}
 	for _, a := range aliases {
-		v := r.eval(a.Expr, c, nil, nil)
+		v := r.eval(a.Expr, c, extra, nil)
 		values := feel.List{v}
 		if list, ok := v.(feel.List); ok && a.Multi {
 			values = list
@@ -112,18 +112,25 @@ func (r *run) fits(w *wait, ev *Event) bool {
 	return len(w.node.Aliases) == 0
 }
 
-// keyIn evaluates a matching alias on a payload, as the door does: the payload under its names, and its entries.
+// keyIn evaluates a matching alias on a payload, as the door does.
 func keyIn(a bpmn.Alias, source *bpmn.Source, payload feel.Value) ports.Key {
-	scope := feel.Context{}
-	if entries, ok := payload.(feel.Context); ok {
-		maps.Copy(scope, entries)
-	}
-	scope[source.Name], scope["payload"] = payload, payload
-	v, err := a.Expr.Eval(feel.Env{Scope: scope})
+	v, err := a.Expr.Eval(feel.Env{Scope: atDoor(source, payload)})
 	if err != nil || v == nil {
 		return ports.Key{}
 	}
 	return ports.NewKey(feel.Text(v))
+}
+
+// atDoor is what an alias sees of a message: the payload under its names, and its entries.
+func atDoor(source *bpmn.Source, payload feel.Value) feel.Context {
+	seen := feel.Context{}
+	if entries, ok := payload.(feel.Context); ok {
+		maps.Copy(seen, entries)
+	}
+	if source != nil {
+		seen[source.Name], seen["payload"] = payload, payload
+	}
+	return seen
 }
 
 // holdsKey says that the instance holds an alias of this name and value that a wait may be found by.

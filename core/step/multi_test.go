@@ -247,30 +247,54 @@ func TestLinkIsAnEdge(t *testing.T) {
 	w.start("").want("task a")
 }
 
-// Model 13.
-func TestLastCompletedFirst(t *testing.T) {
+// Model 13: A (handler), a wait, sequential ×3 of B (handler), a restart, a throw, and another one.
+func modelThirteen(t *testing.T) *instance {
+	t.Helper()
 	w := newWorld(t, process(start("s"), worker("a"), handler("a", "ua"), worker("w"), worker("b", multi(`isSequential="true"`, over(`[1, 2, 3]`, "item"))), handler("b", "ub"),
 		worker("x"), throw("undo", compensateAll()), worker("y"), throw("twice", compensateAll()), worker("z"),
 		path("s", "a", "w", "b", "x", "undo", "y", "twice", "z")))
 	i := w.start("")
-	i.complete("a", "")
-	i.complete("w", "")
-	for range 3 {
-		i.complete("b", "")
+	for _, node := range []string{"a", "w", "b", "b", "b", "x"} {
+		i.complete(node, "")
 	}
-	i.complete("x", "")
-	for _, item := range []string{"3", "2", "1"} { // each sees its own item
-		i.want("task ub")
+	return i
+}
+
+func TestLastCompletedFirst(t *testing.T) {
+	i := modelThirteen(t)
+	for _, node := range []string{"ub", "ub", "ub", "ua"} {
+		i.want("task " + node)
+		i.complete(node, "")
+	}
+	i.want("task y")
+}
+
+func TestSeesItsOwnItem(t *testing.T) {
+	i := modelThirteen(t)
+	for _, item := range []string{"3", "2", "1"} {
 		if got := i.input("ub", "item"); got != item {
 			t.Errorf("the handler sees item %s, want %s", got, item)
 		}
 		i.complete("ub", "")
 	}
-	i.want("task ua")
-	i.complete("ua", "")
+}
+
+func TestNeverTwice(t *testing.T) {
+	i := modelThirteen(t)
+	for _, node := range []string{"ub", "ub", "ub", "ua", "y"} {
+		i.complete(node, "")
+	}
+	i.want("task z")
+}
+
+func TestLogSurvivesAWait(t *testing.T) { // and a failure, and its repair
+	i := modelThirteen(t)
+	i.fails(fault.ErrorUncaught, step.Event{Kind: step.KindTaskError, Wait: i.at("ub").ID, Code: "E1"})
+	i.restore(step.DropEvent)
+	for _, node := range []string{"ub", "ub", "ub", "ua"} {
+		i.complete(node, "")
+	}
 	i.want("task y")
-	i.complete("y", "")
-	i.want("task z") // never twice
 }
 
 func TestIterationsOfAParallelMultiInstanceAreUndoneTogether(t *testing.T) {

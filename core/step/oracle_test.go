@@ -14,7 +14,7 @@ import (
 
 // A block is a piece of a random model. The oracle knows what blocks mean without tokens: it plays them as a tree.
 type block struct {
-	kind  string // task, pass, seq, par, xor, inc, sub, multi, serial, loop, guard, side
+	kind  string // task, pass, seq, par, xor, inc, sub, multi, serial, loop, guard, side, term, err, beside, instead
 	id    string
 	parts []*block
 	taken []bool // xor, inc: which branches
@@ -31,14 +31,14 @@ func grow(r *rand.Rand, depth int, next *int) *block {
 		}
 		return b
 	}
-	b.kind = []string{"task", "seq", "seq", "par", "xor", "inc", "sub", "multi", "serial", "loop", "guard", "side"}[r.IntN(12)]
+	b.kind = []string{"task", "seq", "seq", "par", "xor", "inc", "sub", "multi", "serial", "loop", "guard", "side", "term", "err", "beside", "instead"}[r.IntN(16)]
 	parts := 1
 	switch b.kind {
 	case "task":
 		parts = 0
 	case "seq", "par", "xor", "inc":
 		parts = 2 + r.IntN(2)
-	case "guard", "side":
+	case "guard", "side", "err", "beside", "instead":
 		parts = 2 // what is guarded, and the handler
 	case "multi", "serial", "loop":
 		b.times = 1 + r.IntN(3)
@@ -61,10 +61,10 @@ func grow(r *rand.Rand, depth int, next *int) *block {
 
 // draw writes the block as BPMN between two nodes, and answers its XML.
 func (b *block) draw(from, to string) string {
-	inner := func(attrs ...string) string {
-		parts := append([]string{start(b.id + "s"), b.parts[0].draw(b.id+"s", b.id+"e"), end(b.id + "e")}, attrs...)
-		return sub(b.id, parts...)
+	ending := func(how string, more ...string) string {
+		return sub(b.id, append([]string{start(b.id + "s"), b.parts[0].draw(b.id+"s", b.id+"e"), end(b.id+"e", how)}, more...)...)
 	}
+	inner := func(more ...string) string { return ending("", more...) }
 	switch b.kind {
 	case "task":
 		return worker(b.id) + path(from, b.id, to)
@@ -102,6 +102,17 @@ func (b *block) draw(from, to string) string {
 			return out + path(from, b.id) + path(b.id+"b", b.id+"h") + b.parts[1].draw(b.id+"h", b.id+"x")
 		}
 		return out + path(from, b.id) + path(b.id+"b", b.id+"h") + end(b.id+"z") + b.parts[1].draw(b.id+"h", b.id+"z")
+	case "term":
+		return ending(terminate()) + path(from, b.id, to)
+	case "err":
+		return ending(errorDef("e1")) + boundary(b.id+"c", b.id, errorDef("e1")) + pass(b.id+"x") + pass(b.id+"h") + path(from, b.id, b.id+"x", to) + path(b.id+"c", b.id+"h") +
+			b.parts[1].draw(b.id+"h", b.id+"x")
+	case "beside", "instead":
+		begin := start
+		if b.kind == "beside" {
+			begin = startOn
+		}
+		return inner(eventSub(b.id+"v", begin(b.id+"b", after("PT1H")), b.parts[1].draw(b.id+"b", b.id+"z"), end(b.id+"z"))) + path(from, b.id, to)
 	default: // sub
 		return inner() + path(from, b.id, to)
 	}
@@ -130,6 +141,7 @@ type play struct {
 	stamp int   // age
 	kids  []*play
 	sides []*play // of a sub-process: handlers of non-interrupting events
+	event *play   // of a sub-process: its event sub-process, when that runs
 	fired bool    // guard, side: its event has happened
 	done  bool
 }
@@ -141,8 +153,11 @@ func (o *oracle) begin(b *block, scope *play) *play {
 	return &play{b: b, scope: scope, stamp: o.stamp}
 }
 
-// rounds are the runs of a block's inside, each a sub-process of its own.
+// inside is a block's first part as a sub-process of its own.
 func (b *block) inside() *block { return &block{kind: "sub", parts: b.parts} }
+
+// cut is the inside of a block that ends by killing what still runs in it.
+func (b *block) cut() *block { return &block{kind: "cut", parts: b.parts} }
 
 // tick lets everything go on that can, and says whether the block's flow has gone on.
 func (o *oracle) tick(p *play) bool {
@@ -173,9 +188,22 @@ func (o *oracle) tick(p *play) bool {
 		p.fired = true
 		p.done = o.all(p.kids)
 	case "sub":
+		event := p.event == nil || o.tick(p.event)
+		p.done = o.outside(p) && event
+	case "cut":
 		main := o.series(p, 1, func(int) *block { return b.parts[0] }, p)
-		sides := o.all(p.sides)
-		p.done = main && sides
+		o.all(p.sides)
+		if main {
+			p.kill()
+		}
+	case "term", "beside", "instead":
+		inside := b.inside
+		if b.kind == "term" {
+			inside = b.cut
+		}
+		p.done = o.series(p, 1, func(int) *block { return inside() })
+	case "err":
+		p.done = o.series(p, 2, func(i int) *block { return []*block{b.cut(), b.parts[1]}[i] })
 	case "guard":
 		if !p.fired {
 			p.done = o.series(p, 1, func(int) *block { return b.inside() })
@@ -186,6 +214,12 @@ func (o *oracle) tick(p *play) bool {
 		p.done = o.series(p, 1, func(int) *block { return b.inside() })
 	}
 	return p.done
+}
+
+// outside lets what stands outside event sub-processes go on; true: it is all gone, and no event sub-process starts any more.
+func (o *oracle) outside(p *play) bool {
+	main := o.series(p, 1, func(int) *block { return p.b.parts[0] }, p)
+	return o.all(p.sides) && main
 }
 
 // series runs one after the other.
@@ -216,18 +250,52 @@ func (o *oracle) all(plays []*play) bool {
 // fire lets the event of a guard or side happen.
 func (o *oracle) fire(p *play) {
 	p.fired = true
-	if p.b.kind == "guard" {
+	switch p.b.kind {
+	case "guard":
 		p.kids[0].kill()
-	} else {
+	case "side":
 		p.scope.sides = append(p.scope.sides, o.begin(p.b.parts[1], p.scope))
+	default:
+		inner := p.kids[0]
+		if p.b.kind == "instead" {
+			for _, k := range append(inner.kids, inner.sides...) {
+				k.kill()
+			}
+		}
+		inner.event = o.begin(&block{kind: "sub", parts: p.b.parts[1:]}, inner)
 	}
 }
 
 func (p *play) kill() {
 	p.done = true
-	for _, k := range append(p.kids, p.sides...) {
+	for _, k := range p.all() {
 		k.kill()
 	}
+}
+
+// all are the plays inside one.
+func (p *play) all() []*play {
+	inside := slices.Concat(p.kids, p.sides)
+	if p.event != nil {
+		inside = append(inside, p.event)
+	}
+	return inside
+}
+
+// listens says that the event of the block can still happen.
+func (p *play) listens() bool {
+	switch p.b.kind {
+	case "guard", "side":
+		return !p.fired && !p.done
+	case "beside", "instead":
+		return !p.fired && !p.done && len(p.kids) > 0 && p.kids[0].busy()
+	}
+	return false
+}
+
+// busy says that something outside event sub-processes still runs in a scope.
+func (p *play) busy() bool {
+	return slices.ContainsFunc(slices.Concat(p.kids, p.sides), func(k *play) bool { return !k.done })
 }
 
 // open gathers what waits, by the node where it waits.
@@ -238,10 +306,10 @@ func (p *play) open(into map[string][]*play) {
 	switch {
 	case p.b.kind == "task":
 		into[p.b.id] = append(into[p.b.id], p)
-	case (p.b.kind == "guard" || p.b.kind == "side") && !p.fired && !p.done:
+	case p.listens():
 		into[p.b.id+"b"] = append(into[p.b.id+"b"], p)
 	}
-	for _, k := range append(p.kids, p.sides...) {
+	for _, k := range p.all() {
 		k.open(into)
 	}
 }
@@ -282,7 +350,7 @@ func playModel(t *testing.T, seed uint64) int {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 7))
 	next := 0
-	b := &block{kind: "sub", id: "root", parts: []*block{grow(r, 4, &next)}}
+	b := &block{kind: "sub", id: "root", parts: []*block{grow(r, 5, &next)}}
 	xml := process(start("s"), b.parts[0].draw("s", "e"), end("e"))
 	w := newWorld(t, xml)
 	o := &oracle{}

@@ -237,18 +237,17 @@ func (r *run) start(ev *Event) {
 		r.declare(r.root, name, nil)
 	}
 	at := r.g.Node(ev.Node)
-	if ev.Node != "" && at == nil {
-		r.fail(fault.NodeUnknown, nil, "process %q has no node %q to start at", r.g.ID, ev.Node)
+	if ev.Node == "" {
+		at = r.g.Root.Start
+	} else if !slices.ContainsFunc(r.g.Starts, func(s bpmn.Start) bool { return s.Node == at }) || at == nil {
+		r.fail(fault.NodeUnknown, nil, "process %q does not start at %q", r.g.ID, ev.Node)
 		return
 	}
-	if at == nil {
-		at = r.g.Root.Start
-	}
 	r.received(at, r.root, ev)
-	r.register(r.g.Aliases, r.root, r.root)
+	r.register(r.g.Aliases, r.root, r.root, nil)
 	r.armEventProcesses(r.root)
 	if at != nil {
-		r.startAt(at)
+		r.startAt(at, ev)
 		return
 	}
 	roots := r.g.Root.Roots()
@@ -261,8 +260,8 @@ func (r *run) start(ev *Event) {
 }
 
 // startAt starts at a start event, or at an event that an instantiating gateway or receive task waits for.
-func (r *run) startAt(n *bpmn.Node) {
-	r.register(n.Aliases, r.root, r.root)
+func (r *run) startAt(n *bpmn.Node, ev *Event) {
+	r.register(n.Aliases, r.root, r.root, atDoor(n.Source, ev.Payload))
 	if n.Kind == bpmn.StartEvent {
 		if n.Event != nil && n.Event.Kind == bpmn.Conditional && !r.holds(n.Event.Condition, r.root, nil, n) {
 			r.fail(fault.EventInvalid, n, "the condition of the start event %q is not true for this message", n.ID)
