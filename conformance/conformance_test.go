@@ -308,7 +308,7 @@ func words(dialect string) suite.Words {
 		w.Columns = fmt.Sprintf(information, "data_type", "'dbo'")
 		w.Uniques = "SELECT name FROM sys.indexes WHERE is_unique = 1 AND is_primary_key = 0 AND name LIKE 'sutra%'"
 		w.Types = map[string]string{
-			"uuid": "binary", "text": "varbinary", "long": "varbinary", "bytes": "varbinary", "key": "binary", "foreign": "varbinary", "int": "bigint",
+			"uuid": "binary", "text": "nvarchar", "long": "nvarchar", "bytes": "varbinary", "key": "binary", "foreign": "varbinary", "int": "bigint",
 			"instant": "datetime2",
 		}
 	default:
