@@ -29,52 +29,46 @@ func Unnest(types map[string]string) Relation {
 // UnionAll names the columns in its first row. A type that has a cast is spelled with it, %s for the value.
 func UnionAll(cells int, casts map[string]string) Relation {
 	return Relation{Cells: cells, List: in, Table: func(cols []Column, n int, bind func() string) string {
-		row := func(name bool) string {
-			return each(cols, func(c Column) string {
-				value := bind()
-				if cast := casts[c.Type]; cast != "" {
-					value = strings.Replace(cast, "%s", value, 1)
+		rows := make([]string, n)
+		for i := range rows {
+			rows[i] = "SELECT " + each(cols, func(c Column) string {
+				if i == 0 {
+					return cast(casts, c, bind) + " AS " + c.Name
 				}
-				if name {
-					value += " AS " + c.Name
-				}
-				return value
+				return cast(casts, c, bind)
 			})
 		}
-		var b strings.Builder
-		for i := range n {
-			if i > 0 {
-				b.WriteString(" UNION ALL ")
-			}
-			b.WriteString("SELECT " + row(i == 0))
-		}
-		return "(" + b.String() + ")"
+		return "(" + strings.Join(rows, " UNION ALL ") + ")"
 	}}
 }
 
 // Values is a table value constructor whose columns are named after it.
-func Values(cells int) Relation {
+func Values(cells int, casts map[string]string) Relation {
 	return Relation{Cells: cells, List: in, Table: func(cols []Column, n int, bind func() string) string {
-		rows := strings.TrimPrefix(repeat(n, ", (", cols, bind, ")"), ", ")
-		return "(SELECT * FROM (VALUES " + rows + ") AS v(" + names(cols) + "))"
+		rows := make([]string, n)
+		for i := range rows {
+			rows[i] = "(" + each(cols, func(c Column) string { return cast(casts, c, bind) }) + ")"
+		}
+		return "(SELECT * FROM (VALUES " + strings.Join(rows, ", ") + ") AS v(" + names(cols) + "))"
 	}}
+}
+
+func cast(casts map[string]string, c Column, bind func() string) string {
+	if as := casts[c.Type]; as != "" {
+		return strings.Replace(as, "%s", bind(), 1)
+	}
+	return bind()
 }
 
 // RowByRow runs a statement once for each row.
 func RowByRow() Relation { return Relation{Inline: true} }
 
 func in(_ Column, n int, bind func() string) string {
-	return "IN (" + strings.TrimPrefix(repeat(n, ", ", []Column{{}}, bind, ""), ", ") + ")"
-}
-
-func repeat(n int, open string, cols []Column, bind func() string, end string) string {
-	var b strings.Builder
-	for range n {
-		b.WriteString(open)
-		b.WriteString(each(cols, func(Column) string { return bind() }))
-		b.WriteString(end)
+	list := make([]string, n)
+	for i := range list {
+		list[i] = bind()
 	}
-	return b.String()
+	return "IN (" + strings.Join(list, ", ") + ")"
 }
 
 func names(cols []Column) string { return each(cols, func(c Column) string { return c.Name }) }

@@ -15,20 +15,22 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver of migrations on PostgreSQL
 	"github.com/jmoiron/sqlx"
-	_ "modernc.org/sqlite" // the driver of SQLite
+	_ "github.com/microsoft/go-mssqldb" // the driver of SQL Server
+	_ "modernc.org/sqlite"              // the driver of SQLite
 
 	"github.com/sutra-engine/sutra/dialects"
 	"github.com/sutra-engine/sutra/dialects/mariadb"
 	"github.com/sutra-engine/sutra/dialects/mysql"
 	"github.com/sutra-engine/sutra/dialects/postgres"
 	"github.com/sutra-engine/sutra/dialects/sqlite"
+	"github.com/sutra-engine/sutra/dialects/sqlserver"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
 // Dialects are the databases of this repository.
 func Dialects() []dialects.Dialect {
-	return []dialects.Dialect{postgres.Dialect(), mysql.Dialect(), mariadb.Dialect(), sqlite.Dialect()}
+	return []dialects.Dialect{postgres.Dialect(), mysql.Dialect(), mariadb.Dialect(), sqlserver.Dialect(), sqlite.Dialect()}
 }
 
 // source is a database by its name: which dialect, and what its driver is told.

@@ -104,7 +104,7 @@ func (s *Store) part(ctx context.Context, g group, open []int, out []ports.Answe
 		open, _ = s.ask(ctx, g, open, out)
 	}
 	var err error
-	alone := false // the trouble is one element's
+	alone, stuck := false, false // the trouble is one element's; asking told nothing
 	for try := 0; try < maxTries && len(open) > 0; try++ {
 		if err = g.write(ctx, tenant, open); err == nil {
 			for _, i := range open {
@@ -126,9 +126,10 @@ func (s *Store) part(ctx context.Context, g group, open []int, out []ports.Answe
 			alone = false
 			break
 		}
-		if class == dialects.Other && !uncertain && len(left) == len(open) {
-			break
+		if len(left) == len(open) && !uncertain && (stuck || class == dialects.Other || class == dialects.TooLong) {
+			break // asked twice, or beyond asking
 		}
+		stuck = len(left) == len(open)
 		open = left
 	}
 	switch {

@@ -14,15 +14,21 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sutra-engine/sutra/dialects"
+	"github.com/sutra-engine/sutra/dialects/sqlserver"
 )
 
 func main() {
-	count, err := check(context.Background(), "dialects")
+	texts, err := collect(sqlserver.Dialect())
+	if err == nil {
+		err = parse(context.Background(), texts)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "parsetsql:", err)
 		os.Exit(1)
 	}
-	fmt.Printf("parsetsql: %d texts of T-SQL parse\n", count)
+	fmt.Printf("parsetsql: %d texts of T-SQL parse\n", len(texts))
 }
 
 // exceptions are constructs that SQL Server documents and the grammar does not know. Each is cut out before parsing.
@@ -31,64 +37,39 @@ var exceptions = map[string]*regexp.Regexp{
 	"lock escalation":    regexp.MustCompile(`(?i)\bALTER\s+TABLE\s+\w+\s+SET\s*\(\s*LOCK_ESCALATION\s*=\s*\w+\s*\)\s*;?`),
 }
 
-var (
-	header = regexp.MustCompile(`(?m)^-- name: *(\w+).*$`)
-	group  = regexp.MustCompile(`:rows\b`)
-	bind   = regexp.MustCompile(`([^:\w]):([a-z_]\w*)`)
-)
-
-// check parses everything and answers how many texts there were.
-func check(ctx context.Context, folder string) (int, error) {
+// collect is every text that the store would send for a group of two, with its optional lines and without, and the migrations.
+func collect(d dialects.Dialect) (map[string]string, error) {
 	texts := map[string]string{}
-	for _, layer := range []string{"portable", "sqlserver"} { // the later overrides whole statements of the earlier
-		if err := collect(texts, filepath.Join(folder, layer)); err != nil {
-			return 0, err
+	all, err := dialects.Load(d)
+	if err != nil {
+		return nil, err
+	}
+	for name, s := range all {
+		for part := range s.Parts {
+			texts[fmt.Sprint(name, "-", part)] = s.Text(d, part, 2, func(string) bool { return true }).SQL
+			texts[fmt.Sprint(name, "-", part, "-bare")] = s.Text(d, part, 2, func(string) bool { return false }).SQL
 		}
 	}
-	if len(texts) == 0 {
-		return 0, fmt.Errorf("no statement found below %s", folder)
+	files, err := fs.Glob(d.Migrations, "*.sql")
+	if err != nil {
+		return nil, err
 	}
-	return len(texts), parse(ctx, texts)
-}
-
-// collect adds the statements, and the migrations, below a dialect's folder. A dialect that is not there has none.
-func collect(texts map[string]string, folder string) error {
-	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".sql" {
-			return err
-		}
-		raw, err := os.ReadFile(path)
+	for _, file := range files {
+		text, err := fs.ReadFile(d.Migrations, file)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		text := string(raw)
-		heads := header.FindAllStringSubmatchIndex(text, -1)
-		if heads == nil {
-			texts[filepath.Base(path)] = text
-			return nil
-		}
-		for i, h := range heads {
-			end := len(text)
-			if i+1 < len(heads) {
-				end = heads[i+1][0]
-			}
-			texts[text[h[2]:h[3]]] = text[h[1]:end]
-		}
-		return nil
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		texts[strings.TrimSuffix(file, ".sql")] = string(text)
 	}
-	return err
+	return texts, nil
 }
 
-// tsql is a text as SQL Server would see it: parameters bound, groups spelled out, without the exceptions.
+// tsql is a text without the exceptions.
 func tsql(text string) string {
 	for _, construct := range exceptions {
 		text = construct.ReplaceAllString(text, "")
 	}
-	text = group.ReplaceAllString(text, "(SELECT * FROM (VALUES (1)) AS v(n))")
-	return bind.ReplaceAllString(text, "$1@$2")
+	return text
 }
 
 func parse(ctx context.Context, texts map[string]string) error {

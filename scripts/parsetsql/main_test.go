@@ -2,15 +2,14 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sutra-engine/sutra/dialects/sqlserver"
 )
 
-func TestStatementsAreReadAsSQLServerSeesThem(t *testing.T) {
+func TestExceptionsAreCutOut(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"WHERE a = :tenant AND b IN (:x,:y)", "WHERE a = @tenant AND b IN (@x,@y)"},
-		{"JOIN :rows AS r", "JOIN (SELECT * FROM (VALUES (1)) AS v(n)) AS r"},
 		{"COMMIT WITH (DELAYED_DURABILITY = ON);", "COMMIT ;"},
 		{"ALTER TABLE a SET (LOCK_ESCALATION = DISABLE);", ""},
 	} {
@@ -20,19 +19,18 @@ func TestStatementsAreReadAsSQLServerSeesThem(t *testing.T) {
 	}
 }
 
-func TestOverridesReplaceWholeStatements(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, "portable/a.sql", "-- name: one\nSELECT 1\n\n-- name: two\nSELECT 2\n")
-	write(t, dir, "sqlserver/sql/a.sql", "-- name: two\nSELECT 22\n")
-	write(t, dir, "sqlserver/migrations/0001_tables.sql", "CREATE TABLE t (a INT)")
-	texts := map[string]string{}
-	for _, layer := range []string{"portable", "sqlserver"} {
-		if err := collect(texts, filepath.Join(dir, layer)); err != nil {
-			t.Fatal(err)
-		}
+func TestTextsAreThoseThatAreSent(t *testing.T) {
+	texts, err := collect(sqlserver.Dialect())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if len(texts) != 3 || strings.TrimSpace(texts["two"]) != "SELECT 22" || strings.TrimSpace(texts["one"]) != "SELECT 1" {
-		t.Errorf("got %q, want one, the overridden two, and a migration", texts)
+	for name, want := range map[string]string{
+		"instance_claim-0": "READPAST", "wait_delete-0": "DELETE w FROM sutra_wait AS w CROSS JOIN (SELECT * FROM (VALUES (@p1",
+		"inbox_due-0": "FETCH NEXT @p", "0001_tables": "CREATE TABLE sutra_instance",
+	} {
+		if !strings.Contains(texts[name], want) {
+			t.Errorf("%s: got %q, want %q in it", name, texts[name], want)
+		}
 	}
 }
 
@@ -41,24 +39,12 @@ func TestGrammarRefusesWhatIsNotTSQL(t *testing.T) {
 	if _, err := os.Stat(".cache/sqlfluff/bin/sqlfluff"); err != nil {
 		t.Skip("sqlfluff is not installed: make grammar")
 	}
-	dir := t.TempDir()
-	write(t, dir, "sqlserver/sql/a.sql", "-- name: good\nUPDATE TOP (:batch) t WITH (UPDLOCK, READPAST)\nSET a = :now\nOUTPUT inserted.id\nWHERE b = 0\n")
-	if n, err := check(t.Context(), dir); n != 1 || err != nil {
-		t.Errorf("a statement: got %d, %v; want 1 that parses", n, err)
+	good := map[string]string{"good": "UPDATE TOP (@p1) t WITH (UPDLOCK, READPAST)\nSET a = @p2\nOUTPUT inserted.id\nWHERE b = 0\n"}
+	if err := parse(t.Context(), good); err != nil {
+		t.Errorf("a statement: got %v; want it to parse", err)
 	}
-	write(t, dir, "sqlserver/sql/b.sql", "-- name: planted\nUPDATE t\nSET a = 1\nWHERE b = 0 AND\n")
-	if _, err := check(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "planted") || strings.Contains(err.Error(), "good") {
+	good["planted"] = "UPDATE t\nSET a = 1\nWHERE b = 0 AND\n"
+	if err := parse(t.Context(), good); err == nil || !strings.Contains(err.Error(), "planted") || strings.Contains(err.Error(), "good") {
 		t.Errorf("a planted error: got %v, want a refusal that names it alone", err)
-	}
-}
-
-func write(t *testing.T, dir, name, text string) {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,0 +1,105 @@
+package database_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sutra-engine/sutra/adapters/database"
+	"github.com/sutra-engine/sutra/dialects"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestPowersAreTheDeclaredOnes pins what each database is said to do: nobody passes the suite by declaring less.
+func TestPowersAreTheDeclaredOnes(t *testing.T) {
+	var got strings.Builder
+	for _, d := range database.Dialects() {
+		fmt.Fprintf(&got, "%s %+v\n", d.Name, d.Caps)
+	}
+	compare(t, "testdata/powers.golden", got.String())
+}
+
+// TestEachDialectOwnsLittle prints the lines of SQL that each dialect says otherwise, and how many it shares.
+func TestEachDialectOwnsLittle(t *testing.T) {
+	for _, d := range database.Dialects() {
+		all, err := dialects.Load(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base, err := dialects.Read(d.Layers[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, lines, shared := []string(nil), 0, 0
+		for _, s := range base {
+			if said := all[s.Name]; said.Reason != "" && !slices.Equal(said.Parts, s.Parts) {
+				own = append(own, s.Name)
+				lines += said.Lines
+			} else {
+				shared += s.Lines
+			}
+		}
+		t.Logf("%-9s shares %d statements (%d lines), owns %d (%d lines): %s", d.Name, len(base)-len(own), shared, len(own), lines, strings.Join(own, " "))
+		if lines > 100 {
+			t.Errorf("%s owns %d lines of SQL: look for what it could share", d.Name, lines)
+		}
+	}
+}
+
+// TestSQLServerHintsHold checks by reading what no SQL Server is here to show.
+func TestSQLServerHintsHold(t *testing.T) {
+	all := database.Dialects()
+	d := all[slices.IndexFunc(all, func(d dialects.Dialect) bool { return d.Name == "sqlserver" })]
+	statements, err := dialects.Load(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const skipping = "WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK)"
+	for _, name := range slices.Sorted(maps.Keys(statements)) {
+		s := statements[name]
+		for part := range s.Parts {
+			text := s.Text(d, part, 2, func(string) bool { return true }).SQL
+			for _, never := range []string{"MERGE ", "SNAPSHOT", "NOLOCK", "LIMIT ", "FOR UPDATE", "RETURNING", "ROWLOCK", "IGNORE_DUP_KEY"} {
+				if strings.Contains(text, never) {
+					t.Errorf("%s says %s: %s", name, never, text)
+				}
+			}
+			if strings.Count(text, "READPAST") != strings.Count(text, skipping) {
+				t.Errorf("%s passes over locked rows without %s: %s", name, skipping, text)
+			}
+			if strings.Contains(s.Parts[part], ":skip") != strings.Contains(s.Parts[part], ":skipping") {
+				t.Errorf("%s has one of :skip and :skipping", name)
+			}
+			if strings.Contains(text, "OFFSET 0 ROWS") && !strings.Contains(text, "ORDER BY") {
+				t.Errorf("%s has a page and no order: %s", name, text)
+			}
+		}
+	}
+	for _, name := range []string{"instance_claim", "instance_free", "outbox_due", "inbox_due", "timer_due", "task_due", "operation_silent", "inbox_old"} {
+		if text := statements[name].Text(d, 0, 1, func(string) bool { return true }).SQL; !strings.Contains(text, skipping) {
+			t.Errorf("%s may wait for a row that somebody has locked: %s", name, text)
+		}
+	}
+}
+
+func compare(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", path, got, want)
+	}
+}

@@ -1,0 +1,31 @@
+package sqlserver
+
+import (
+	"errors"
+
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/sutra-engine/sutra/dialects"
+)
+
+// classify reads the server's error numbers.
+func classify(err error) dialects.Class {
+	e, ok := errors.AsType[mssql.Error](err)
+	if !ok {
+		return dialects.Other
+	}
+	switch e.Number {
+	case 2627, 2601:
+		return dialects.Duplicate
+	case 1205, 3960, 3961, 1222: // deadlock, snapshot conflicts, lock timeout
+		return dialects.Conflict
+	case 3906, 3908, 976, 983: // read only, recovering, secondary replica
+		return dialects.ReadOnly
+	case 2628, 8152, 1946: // truncation, key too long
+		return dialects.TooLong
+	case 3617, 8645: // attention, no memory in time
+		return dialects.Timeout
+	case 4060, 18456, 40613, 40197, 40501, 10928, 10929, 10053, 10054, 596, 6005: // not to be reached, throttled, killed, shutdown
+		return dialects.Lost
+	}
+	return dialects.Other
+}
