@@ -164,7 +164,7 @@ func (p *place) Rows(t testing.TB, query string) (out [][]string) {
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err has it
+	defer rows.Close()
 	names, err := rows.Columns()
 	if err != nil {
 		t.Fatal(err)
@@ -211,12 +211,12 @@ func (p *place) Seen(t testing.TB, tenant, query string) (n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // nothing is pending
+	defer db.Close()
 	open, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer open.Rollback() //nolint:errcheck // it only reads
+	defer open.Rollback()
 	if p.dialect.Enter != "" && tenant != "" {
 		if _, err := open.ExecContext(t.Context(), p.dialect.Enter, tenant); err != nil {
 			t.Fatal(err)

@@ -50,6 +50,14 @@ type Backlog struct {
 	OutboxPoisoned, InboxDead, TasksTerminal, InstancesFailed, InstancesSuspended int64
 }
 
+// Breach is one place where a rule does not hold that must hold at every instant.
+type Breach struct {
+	Rule       string
+	Tenant     string
+	Instance   InstanceID   // or
+	Deployment DeploymentID // whichever it is about
+}
+
 // Views reads for people. Lists are keyset pages that never decode a snapshot.
 type Views interface {
 	// List answers instances newest first, without snapshots.
@@ -64,6 +72,8 @@ type Views interface {
 	// Locate names the tenant of an instance that a principal with these tenants may see; the zero Ref is none.
 	Locate(ctx context.Context, tenants []string, id InstanceID) (Ref, error)
 	Backlog(ctx context.Context) (Backlog, error)
+	// Verify looks for up to limit breaches of each rule, without disturbing a fleet at work. None: the database is sound.
+	Verify(ctx context.Context, limit int) ([]Breach, error)
 }
 
 // Retention removes what has ended.

@@ -71,7 +71,26 @@ func (s *Stage) Fleet(t testing.TB, settings Settings) *Fleet {
 	t.Helper()
 	f := &Fleet{Receiver: Receive(t), Database: s.Server.Database(t), t: t, stage: s, settings: maps.Clone(quick), home: t.TempDir()}
 	maps.Copy(f.settings, settings)
+	t.Cleanup(f.verify)
 	return f
+}
+
+// verify asks the engine's own check of a database's invariants, when the scenario is over and its replicas are gone. It is the first
+// cleanup of a fleet to be registered, so that it runs after those of the replicas.
+func (f *Fleet) verify() {
+	if f.t.Failed() || f.stage.Server.Dialect == "sqlite" {
+		return // what failed has said enough; SQLite's file is with the replica that made it
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(f.t.Context()), f.stage.Binary, "verify", "--datasource-url", f.Database)
+	out, err := cmd.CombinedOutput()
+	for _, nothing := range []string{"SUTRA.STORE.SCHEMA.VERSION", "SUTRA.STORE.ACCESS.UNAVAILABLE"} {
+		if strings.Contains(string(out), nothing) {
+			return // no replica ever came up in it, or its server was broken for good
+		}
+	}
+	if err != nil {
+		f.t.Errorf("sutra verify: %v\n%s", err, out)
+	}
 }
 
 // Replica is one process of the engine.

@@ -65,7 +65,7 @@ func Run(t *testing.T, h Harness) {
 	var all []test
 	for _, part := range [][]test{
 		instanceTests(), claimTests(), inboxTests(), correlationTests(), deploymentTests(), outboxTests(), timerTests(), leaseTests(),
-		taskTests(), operationTests(), viewTests(), databaseTests(), modelTests(),
+		taskTests(), operationTests(), viewTests(), verifyTests(), databaseTests(), modelTests(),
 	} {
 		all = append(all, part...)
 	}

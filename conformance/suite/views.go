@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -195,12 +196,13 @@ func purgeTakesAnySize(t *testing.T, h Harness) {
 
 // series is n numbers from 1000, as a table s with the column n, on every database.
 func series(n int) string {
-	digits := "(SELECT 0 AS d"
+	var digits strings.Builder
+	digits.WriteString("(SELECT 0 AS d")
 	for d := 1; d < 10; d++ {
-		digits += fmt.Sprint(" UNION ALL SELECT ", d)
+		fmt.Fprint(&digits, " UNION ALL SELECT ", d)
 	}
-	digits += ")"
+	digits.WriteString(")")
 	return fmt.Sprintf("(SELECT 1000 + a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d AS n FROM %[1]s AS a CROSS JOIN %[1]s AS b "+
 		"CROSS JOIN %[1]s AS c CROSS JOIN %[1]s AS e CROSS JOIN %[1]s AS f WHERE a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d < %[2]d) AS s",
-		digits, n)
+		digits.String(), n)
 }

@@ -194,6 +194,11 @@ func TestCycleDoesNotDrift(t *testing.T) {
 	i.want("task a") // R4: fired four times
 }
 
+func TestCycleOfNoRepeatsNeverFires(t *testing.T) {
+	w := newWorld(t, process(start("s"), worker("a"), boundaryOn("tick", "a", every("R0/PT10M")), pass("b"), path("s", "a"), path("tick", "b")))
+	w.start("").want("task a")
+}
+
 func TestMonthsAreAddedInUTC(t *testing.T) {
 	w := newWorld(t, process(start("s"), catch("m", after("P1M")), path("s", "m")))
 	i := w.start("")
@@ -261,6 +266,15 @@ func TestReplayIsExactlyOnce(t *testing.T) {
 	}
 	w.deliverOne(replay)
 	i.want("task b")
+}
+
+func TestATargetMayBeInsideAContext(t *testing.T) {
+	w := newWorld(t, process(start("s"), worker("a", output("order.customer.name", "n"), output("fresh.x", "n")), path("s", "a")))
+	i := w.start(`{"order": {"id": 1, "customer": {"age": 3}}}`)
+	i.complete("a", `{"n": "Ann"}`)
+	if got := i.variable("order"); got != `{"customer":{"age":3,"name":"Ann"},"id":1}` || i.variable("fresh") != `{"x":"Ann"}` {
+		t.Errorf("order %s fresh %s", got, i.variable("fresh"))
+	}
 }
 
 func TestStartsOnlyAtStarts(t *testing.T) {

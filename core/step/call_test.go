@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/sutra-engine/sutra/core/feel"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
@@ -33,9 +34,24 @@ func TestCallStartsAChildAndTakesItsResult(t *testing.T) {
 	}
 	child.complete("work", `{"r": "done", "more": 1}`)
 	child.want("completed")
+	if ev, err := step.EventOf(w.pending[0]); err != nil || feel.Text(ev.Payload) != `{r: "done"}` {
+		t.Errorf("the child reports %s, and only r is wanted (%v)", feel.Text(ev.Payload), err)
+	}
 	w.deliver()
 	i.want("task a")
 	if i.variable("got") != `"done"` || i.variable("more") != "" {
+		t.Errorf("got=%s more=%s", i.variable("got"), i.variable("more"))
+	}
+}
+
+func TestCallThatPropagatesEverythingMapsToo(t *testing.T) {
+	w := newWorld(t, family(start("s"), el("callActivity", "c", `<zeebe:calledElement processId="=which" propagateAllChildVariables="true"/>`, output("got", "r + 1")), path("s", "c")))
+	i := w.start(`{"which": "child"}`)
+	w.deliver()
+	w.nth(1).complete("work", `{"r": 1, "more": 2}`)
+	w.deliver()
+	i.want("completed")
+	if i.variable("got") != "2" || i.variable("more") != "2" {
 		t.Errorf("got=%s more=%s", i.variable("got"), i.variable("more"))
 	}
 }

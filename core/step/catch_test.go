@@ -207,6 +207,24 @@ func TestAliasOfTheInstanceMatchesTheMessage(t *testing.T) {
 	}
 }
 
+func TestAliasIsMadeAsSoonAsItHasAValue(t *testing.T) {
+	w := newWorld(t, process(start("s"), worker("a", alias("order", "id")), boundary("b", "a", source("decisions"), alias("order", "payload.id")), worker("late", alias("other", "late")), worker("x"), path("s", "a", "late"), path("b", "x")))
+	i := w.start(`{"id": "A-1"}`)
+	if got := i.message("decisions", "", `{"id": "A-1"}`); got != step.Applied {
+		t.Fatal(got)
+	}
+	i.want("task x")
+	i = w.start(`{"id": null}`)
+	if len(i.aliases) != 0 {
+		t.Error("null is no key")
+	}
+	i.complete("a", `{"id": "A-2"}`)
+	i.complete("late", `{"late": 7}`)
+	if i.want("completed"); len(i.snapshot().Aliases) != 0 {
+		t.Error("aliases outlive the instance")
+	}
+}
+
 func TestNullKeyFails(t *testing.T) {
 	w := newWorld(t, process(start("s"), catch("c", message("keyed")), path("s", "c")))
 	w.start("").isFailed(fault.KeyMissing)

@@ -224,6 +224,9 @@ func TestComplexResetsAndFiresAgain(t *testing.T) {
 	i.want("task b, task d")
 	i.complete("b", "") // late: taken by the reset, which gives nothing
 	i.want("task d")
+	if s := i.snapshot(); len(s.Scopes[0].Gates) != 0 || len(s.Tokens) != 1 {
+		t.Errorf("the gateway has not started again: %+v %+v", s.Scopes[0].Gates, s.Tokens)
+	}
 	i.complete("d", "")
 	i.want("task a, task b, task c")
 	i.complete("a", "")
@@ -475,6 +478,23 @@ func TestFailureInsideAFoldKeepsTheEventsBefore(t *testing.T) {
 	i.restore(step.DropEvent)
 	i.complete("a", `{"r": 2}`)
 	i.want("task b")
+}
+
+func TestSubProcessThatUndoesItselfNeedsNoHandlers(t *testing.T) {
+	w := newWorld(t, process(start("s"), sub("sub", start("is"), worker("a"), path("is", "a"), eventSub("es", start("esc", compensateAll()), worker("own"), path("esc", "own"))),
+		throw("undo", compensateAll()), worker("y"), path("s", "sub", "undo", "y")))
+	i := w.start("")
+	i.complete("a", "")
+	i.want("task own")
+	i.complete("own", "")
+	i.want("task y")
+}
+
+func TestHandlersErrorIsNotItsActivitysOwn(t *testing.T) {
+	w := newWorld(t, process(start("s"), worker("a"), handler("a", "ua"), boundary("b", "a", errorDef("e1")), worker("wrong"), throw("undo", compensateAll()), path("s", "a", "undo"), path("b", "wrong")))
+	i := w.start("")
+	i.complete("a", "")
+	i.fails(fault.ErrorUncaught, step.Event{Kind: step.KindTaskError, Wait: i.at("ua").ID, Code: "E1"})
 }
 
 func TestKillingAScopeEndsItsCompensation(t *testing.T) {

@@ -115,7 +115,7 @@ func (r *run) searchScope(kind bpmn.EventKind, code string, c *scope, from *tok)
 			return &catcher{node: s, scope: c}
 		}
 	}
-	if t := c.owner; t != nil && c.kind != token.EventScope && t.undo == 0 && !t.round() {
+	if t := c.owner; t != nil && t.undo == 0 && !t.round() {
 		if b := matching(t.node.Boundaries, kind, code); b != nil {
 			return &catcher{node: b, token: t}
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/go-sql-driver/mysql"
+
 	"github.com/sutra-engine/sutra/dialects"
 )
 

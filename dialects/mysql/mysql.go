@@ -5,10 +5,12 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
 	"github.com/sutra-engine/sutra/dialects"
 	"github.com/sutra-engine/sutra/dialects/portable"
 )
@@ -97,13 +99,12 @@ func DSN(raw, isolation string) (string, error) {
 	if c.Params == nil {
 		c.Params = map[string]string{}
 	}
-	for name, value := range map[string]string{
+	// gap locks of REPEATABLE READ deadlock queues
+	maps.Copy(c.Params, map[string]string{
 		"time_zone":                "'+00:00'",
-		isolation:                  "'READ-COMMITTED'", // gap locks of REPEATABLE READ deadlock queues
+		isolation:                  "'READ-COMMITTED'",
 		"sql_mode":                 "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
 		"innodb_lock_wait_timeout": "5",
-	} {
-		c.Params[name] = value
-	}
+	})
 	return c.FormatDSN(), nil
 }

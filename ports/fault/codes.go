@@ -98,6 +98,7 @@ const (
 	DecisionHitPolicy Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
 
 	AdminClaimHeld  Code = "SUTRA.ADMIN.MIGRATE.CLAIM_HELD"
+	InvariantBroken Code = "SUTRA.ADMIN.VERIFY.BROKEN"
 	EmissionUnknown Code = "SUTRA.ADMIN.REDRIVE.UNKNOWN"
 	ArchiveDropped  Code = "SUTRA.ADMIN.REDRIVE.ARCHIVE_DROPPED"
 	NotFailed       Code = "SUTRA.ADMIN.RESUME.NOT_FAILED"
@@ -192,6 +193,7 @@ var table = append([]Entry{
 	{DecisionType, Reject, 422},
 	{DecisionHitPolicy, Operator, 500},
 	{AdminClaimHeld, Redeliver, 409},
+	{InvariantBroken, Bug, 500},
 	{EmissionUnknown, Reject, 404},
 	{ArchiveDropped, Reject, 409},
 	{NotFailed, Reject, 409},
