@@ -57,18 +57,34 @@ func TestTextIsSaidInEachDialectsWords(t *testing.T) {
 	}{
 		{"arrays", update, dialects.Dialect{Bind: numbered, Rows: unnest}, false, "UPDATE t AS x\nSET at = r.at, n = x.n + 1\n" +
 			"FROM (SELECT * FROM unnest($1::uuid[], $2::timestamptz[]) AS u(id, at)) AS r\nWHERE x.id = r.id"},
-		{"union", update, dialects.Dialect{Bind: question, Rows: dialects.UnionAll(0, casts), Joined: joined}, true,
+		{
+			"union", update,
+			dialects.Dialect{Bind: question, Rows: dialects.UnionAll(0, casts), Joined: joined},
+			true,
 			"UPDATE (SELECT ? AS id, CAST(? AS T) AS at UNION ALL SELECT ?, CAST(? AS T)) AS r STRAIGHT_JOIN t AS x " +
-				"SET x.at = r.at, x.n = x.n + 1 WHERE x.id = r.id\nAND x.tenant = ?"},
-		{"row by row", update, dialects.Dialect{Bind: question, Rows: dialects.RowByRow()}, true,
-			"UPDATE t AS x\nSET at = ?, n = x.n + 1\nWHERE x.id = ?\nAND x.tenant = ?"},
-		{"delete", remove, dialects.Dialect{Bind: question, Rows: dialects.Values(0, nil), Joined: joined}, false,
-			"DELETE x FROM (SELECT * FROM (VALUES (?), (?)) AS v(id)) AS r JOIN t AS x WHERE x.id = r.id"},
+				"SET x.at = r.at, x.n = x.n + 1 WHERE x.id = r.id\nAND x.tenant = ?",
+		},
+		{
+			"row by row", update,
+			dialects.Dialect{Bind: question, Rows: dialects.RowByRow()},
+			true,
+			"UPDATE t AS x\nSET at = ?, n = x.n + 1\nWHERE x.id = ?\nAND x.tenant = ?",
+		},
+		{
+			"delete", remove,
+			dialects.Dialect{Bind: question, Rows: dialects.Values(0, nil), Joined: joined},
+			false,
+			"DELETE x FROM (SELECT * FROM (VALUES (?), (?)) AS v(id)) AS r JOIN t AS x WHERE x.id = r.id",
+		},
 		{"words", list, dialects.Dialect{
 			Bind: question, Rows: dialects.Values(0, nil), Words: dialects.Words{Page: "LIMIT :limit", Skipping: "WITH (X)"},
 		}, false, "SELECT a\nFROM t AS x WITH (X)\nJOIN u ON u.a = x.a\nWHERE x.id IN (?, ?)\nLIMIT ?"},
-		{"a list of one", list, dialects.Dialect{Bind: question, Rows: dialects.RowByRow(), Words: dialects.Words{Skip: "SKIP"}}, true,
-			"SELECT a\nFROM t AS x \nJOIN u ON u.a = x.a\nWHERE x.id = ?\nAND x.tenant = ?\n\nSKIP"},
+		{
+			"a list of one", list,
+			dialects.Dialect{Bind: question, Rows: dialects.RowByRow(), Words: dialects.Words{Skip: "SKIP"}},
+			true,
+			"SELECT a\nFROM t AS x \nJOIN u ON u.a = x.a\nWHERE x.id = ?\nAND x.tenant = ?\n\nSKIP",
+		},
 	} {
 		all, err := dialects.Load(dialects.Dialect{Name: "d", Layers: []fs.FS{layer(c.statement)}})
 		if err != nil {

@@ -78,8 +78,10 @@ func TestUncertainCommitIsAskedAndThenSentAgain(t *testing.T) {
 }
 
 func TestUncertainReachesTheCallerWhenNobodyCanBeAsked(t *testing.T) {
-	s := &scripted{n: 4, write: func(int, []int) error { return failing(dialects.Lost, true) },
-		ask: func([]int, []ports.Answer) error { return failing(dialects.Lost, false) }}
+	s := &scripted{
+		n: 4, write: func(int, []int) error { return failing(dialects.Lost, true) },
+		ask: func([]int, []ports.Answer) error { return failing(dialects.Lost, false) },
+	}
 	for i, a := range s.settle(t) {
 		if !errors.Is(a.Err, fault.StoreUncertain) {
 			t.Errorf("element %d: got %+v, want %s", i, a, fault.StoreUncertain)

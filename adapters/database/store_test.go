@@ -20,7 +20,7 @@ func TestMemoryNeedsNoMigrationAndIsExclusive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // it is gone with the process
+	defer s.Close()
 	if err := s.Check(t.Context()); err != nil || !s.Exclusive() || s.Dialect() != "sqlite" {
 		t.Errorf("check %v, exclusive %v, dialect %s", err, s.Exclusive(), s.Dialect())
 	}
@@ -28,7 +28,7 @@ func TestMemoryNeedsNoMigrationAndIsExclusive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.Close() //nolint:errcheck // it is gone with the process
+	defer other.Close()
 	if _, a, err := other.Deployments().Activate(t.Context(), ports.Activation{Slot: ports.Slot{Tenant: "a"}, ID: "x", Archive: []byte("x")}); err != nil || a.Outcome != ports.Done {
 		t.Fatal(a, err)
 	}

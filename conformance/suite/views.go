@@ -199,7 +199,7 @@ func series(n int) string {
 	var digits strings.Builder
 	digits.WriteString("(SELECT 0 AS d")
 	for d := 1; d < 10; d++ {
-		digits.WriteString(fmt.Sprint(" UNION ALL SELECT ", d))
+		fmt.Fprint(&digits, " UNION ALL SELECT ", d)
 	}
 	digits.WriteString(")")
 	return fmt.Sprintf("(SELECT 1000 + a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d AS n FROM %[1]s AS a CROSS JOIN %[1]s AS b "+

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	mssql "github.com/microsoft/go-mssqldb"
+
 	"github.com/sutra-engine/sutra/dialects"
 )
 

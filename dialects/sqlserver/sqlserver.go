@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/golang-sql/civil"
+
 	"github.com/sutra-engine/sutra/dialects"
 	"github.com/sutra-engine/sutra/dialects/portable"
 )
