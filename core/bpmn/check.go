@@ -158,6 +158,8 @@ func (c *compiler) checkStart(s *Scope, n *Node) {
 		c.refuse(e, fault.ModelEventMisplaced, "a process cannot be started by %s; put the event into an event sub-process", n.Event.Kind)
 	case s.Node == nil && n.Event.Kind == Conditional && n.Source == nil:
 		c.refuse(e, fault.ModelElement, "nothing can trigger it; give it a q:source, so that the condition is asked of a message")
+	case s.Node == nil && n.Event.Name != nil && n.Event.Name.Expr != nil:
+		c.refuse(e, fault.ModelExpression, "a process is not started by a computed name; write it as it is")
 	case s.Node != nil && s.Node.Kind != EventProcess:
 		c.refuse(e, fault.ModelEventMisplaced, "a sub-process starts by a none start event alone; remove the event definition")
 	}

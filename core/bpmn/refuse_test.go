@@ -91,6 +91,8 @@ var refusals = []struct {
 	{"a condition on the clock", fault.ModelExpression, within(`<intermediateCatchEvent id="x"><conditionalEventDefinition><condition>now() > x</condition></conditionalEventDefinition></intermediateCatchEvent>`)},
 	{"no duration", fault.ModelExpression, within(`<intermediateCatchEvent id="x"><timerEventDefinition><timeDuration>5 minutes</timeDuration></timerEventDefinition></intermediateCatchEvent>`)},
 	{"a computed code that is caught", fault.ModelExpression, strings.Replace(within(`<boundaryEvent id="x" attachedToRef="after">`+errd+`</boundaryEvent>`), `errorCode="E"`, `errorCode="=x"`, 1)},
+	{"a computed message name", fault.ModelExpression, strings.Replace(within(`<intermediateCatchEvent id="x">`+msg+`</intermediateCatchEvent>`), `name="m"`, `name="=x"`, 1)},
+	{"a start by a computed signal", fault.ModelExpression, strings.Replace(within(`<startEvent id="x"><signalEventDefinition signalRef="s"/></startEvent>`), `name="s"`, `name="=x"`, 1)},
 	{"a cycle of nothing", fault.ModelExpression, within(`<subProcess id="x" triggeredByEvent="true"><startEvent id="y" isInterrupting="false"><timerEventDefinition><timeCycle>R/PT0S</timeCycle></timerEventDefinition></startEvent></subProcess>`)},
 
 	{"cancel outside a transaction", fault.ModelEventMisplaced, within(`<endEvent id="x"><cancelEventDefinition/></endEvent>`)},
