@@ -3,6 +3,9 @@ package database
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -43,7 +46,12 @@ func (r sqlxRunner) hold(ctx context.Context, tenant string, body func(run run) 
 	if r.dialect.Rows.Inline {
 		on = &preparing{open, map[string]*sql.Stmt{}}
 	}
-	err = body(func(ops ...op) error { return r.run(ctx, on, tenant, ops) })
+	err = body(func(ops ...op) error {
+		if r.dialect.Together {
+			return r.together(ctx, conn, on, tenant, ops)
+		}
+		return r.run(ctx, on, tenant, ops)
+	})
 	if err != nil {
 		return err
 	}
@@ -57,6 +65,93 @@ func (r sqlxRunner) read(ctx context.Context, tenant string, ops []op) error {
 	return r.run(ctx, r.reader, tenant, ops)
 }
 
+// together sends writes that follow each other as one text: one round trip for all of them. Their counts are compared afterwards; the
+// transaction ends with the first that is wrong.
+func (r sqlxRunner) together(ctx context.Context, conn *sqlx.Conn, on executor, tenant string, ops []op) error {
+	var batch []call
+	flush := func() error {
+		calls := batch
+		batch = nil
+		if len(calls) < 2 {
+			return r.each(ctx, on, calls)
+		}
+		counts, err := send(ctx, conn, calls)
+		switch {
+		case errors.Is(err, driver.ErrSkip): // too long for one packet
+			return r.each(ctx, on, calls)
+		case err != nil:
+			return r.troubled("one of "+calls[0].name+" to "+calls[len(calls)-1].name, err)
+		}
+		for i, c := range calls {
+			if err := c.hit(int(counts[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, o := range ops {
+		calls, err := r.calls(tenant, o)
+		if err != nil {
+			return err
+		}
+		for _, c := range calls {
+			if c.scan == nil && !c.reads() {
+				batch = append(batch, c)
+				continue
+			}
+			if err := flush(); err != nil {
+				return err
+			}
+			if err := r.each(ctx, on, []call{c}); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// send executes the calls as one text and answers how many rows each hit.
+func send(ctx context.Context, conn *sqlx.Conn, calls []call) (counts []int64, err error) {
+	var text []string
+	var values []driver.NamedValue
+	for _, c := range calls {
+		text = append(text, c.sql)
+		for _, a := range c.args {
+			v, err := driver.DefaultParameterConverter.ConvertValue(a)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", c.name, err)
+			}
+			values = append(values, driver.NamedValue{Ordinal: len(values) + 1, Value: v})
+		}
+	}
+	err = conn.Raw(func(raw any) error {
+		result, err := raw.(driver.ExecerContext).ExecContext(ctx, strings.Join(text, ";\n"), values)
+		if err != nil {
+			return err
+		}
+		counts = result.(interface{ AllRowsAffected() []int64 }).AllRowsAffected()
+		if len(counts) != len(calls) {
+			return fmt.Errorf("%d counts for %d statements", len(counts), len(calls))
+		}
+		return nil
+	})
+	return counts, err
+}
+
+// hit compares and keeps how many rows a call has hit.
+func (c call) hit(n int) error {
+	if c.want >= 0 && n != c.want {
+		return missed(c.name, n, c.want)
+	}
+	if c.hits != nil {
+		*c.hits += n
+	}
+	return nil
+}
+
+// reads says that a call answers rows.
+func (c call) reads() bool { return strings.HasPrefix(c.sql, "SELECT") }
+
 type executor interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -68,24 +163,28 @@ func (r sqlxRunner) run(ctx context.Context, on executor, tenant string, ops []o
 		if err != nil {
 			return err
 		}
-		for _, c := range calls {
-			n, err := one(ctx, on, c)
-			if err != nil {
-				return r.troubled(o.name, err)
-			}
-			if c.want >= 0 && n != c.want {
-				return missed(o.name, n, c.want)
-			}
-			if c.hits != nil {
-				*c.hits += n
-			}
+		if err := r.each(ctx, on, calls); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r sqlxRunner) each(ctx context.Context, on executor, calls []call) error {
+	for _, c := range calls {
+		n, err := one(ctx, on, c)
+		if err != nil {
+			return r.troubled(c.name, err)
+		}
+		if err := c.hit(n); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 func one(ctx context.Context, on executor, c call) (n int, err error) {
-	if c.scan == nil && !strings.HasPrefix(c.sql, "SELECT") {
+	if c.scan == nil && !c.reads() {
 		res, err := on.ExecContext(ctx, c.sql, c.args...)
 		if err != nil {
 			return 0, err

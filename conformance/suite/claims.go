@@ -152,6 +152,16 @@ func beatKeepsTheEpoch(t *testing.T, h Harness) {
 	f.settled("beat of what stands", out[0], ports.Done)
 	f.settled("beat of what is lost", out[1], ports.ClaimLost)
 	f.want("epoch", f.load(two[0].ID).Epoch, first.Epoch)
+
+	bold := f.open(Replica{Bold: true})
+	now := f.own(bold, "a/1", two[0].ID)
+	other := now
+	other.Owner = "a/2"
+	for what, c := range map[string]ports.Claim{"an older attempt": first, "another owner": other} {
+		out, err := bold.Claims().Beat(f.Context(), []ports.Claim{c})
+		f.must(err)
+		f.settled("beat of "+what, out[0], ports.ClaimLost)
+	}
 }
 
 func releaseFreesItsOwnAlone(t *testing.T, h Harness) {

@@ -40,7 +40,7 @@ func (c *compiler) checkFlows(n *Node) {
 		if f.Condition != nil && unread {
 			c.warn(e, fault.ModelFlow, "the condition of its flow %q is never evaluated; use an inclusive gateway", f.ID)
 		}
-		if f.Condition == nil && n.Kind == Exclusive && len(n.Out) > 1 && n.Default != f {
+		if !c.conditional[f] && n.Kind == Exclusive && len(n.Out) > 1 && n.Default != f {
 			c.warn(e, fault.ModelFlow, "its flow %q has no condition and is always taken when it is reached; make it the default flow", f.ID)
 		}
 	}
@@ -87,7 +87,7 @@ func (c *compiler) checkEventGate(n *Node) {
 		c.refuse(e, fault.ModelFlow, "nothing follows it; connect it to the events it waits for")
 	}
 	if n.Instantiate && (len(n.In) > 0 || n.Scope.Node != nil) {
-		c.refuse(e, fault.ModelEventMisplaced, "it starts the process, so it stands at process level and no flow leads into it")
+		c.refuse(e, fault.ModelEventMisplaced, "it starts the process, but stands in a sub-process or behind a flow; put it at process level and remove what leads into it")
 	}
 	for _, f := range n.Out {
 		to := f.To
@@ -158,6 +158,8 @@ func (c *compiler) checkStart(s *Scope, n *Node) {
 		c.refuse(e, fault.ModelEventMisplaced, "a process cannot be started by %s; put the event into an event sub-process", n.Event.Kind)
 	case s.Node == nil && n.Event.Kind == Conditional && n.Source == nil:
 		c.refuse(e, fault.ModelElement, "nothing can trigger it; give it a q:source, so that the condition is asked of a message")
+	case s.Node == nil && n.Event.Name != nil && n.Event.Name.Expr != nil:
+		c.refuse(e, fault.ModelExpression, "a process is not started by a computed name; write it as it is")
 	case s.Node != nil && s.Node.Kind != EventProcess:
 		c.refuse(e, fault.ModelEventMisplaced, "a sub-process starts by a none start event alone; remove the event definition")
 	}

@@ -166,6 +166,8 @@ func (c *compiler) message(at *element, reference string) (*Text, *Expression) {
 	name := c.text(root, root.get("name"))
 	if name == nil {
 		c.refuse(root, fault.ModelElement, "the message has no name; give it one")
+	} else if name.Expr != nil {
+		c.refuse(root, fault.ModelExpression, "the name of a message cannot be computed, for nothing could be routed to it; write it as it is")
 	}
 	if sub := root.extension(zeebeSpace, "subscription"); sub != nil {
 		return name, c.optional(sub, sub.get("correlationKey"))

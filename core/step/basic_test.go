@@ -3,6 +3,7 @@ package step_test
 import (
 	"testing"
 
+	"github.com/sutra-engine/sutra/core/feel"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
@@ -274,6 +275,55 @@ func TestATargetMayBeInsideAContext(t *testing.T) {
 	i.complete("a", `{"n": "Ann"}`)
 	if got := i.variable("order"); got != `{"customer":{"age":3,"name":"Ann"},"id":1}` || i.variable("fresh") != `{"x":"Ann"}` {
 		t.Errorf("order %s fresh %s", got, i.variable("fresh"))
+	}
+}
+
+func TestFailedStartIsReplayed(t *testing.T) {
+	w := newWorld(t, process(start("s"), el("businessRuleTask", "d", `<zeebe:calledDecision decisionId="rate" resultVariable="rate"/>`), worker("a"), path("s", "d", "a")))
+	asked := ports.InboxRef{Tenant: "t1", Channel: "orders", Event: ports.NewKey("1")}
+	i := w.startAt("p", step.Event{Kind: step.KindStart, Payload: value(t, `{"n": 2}`), Consumed: &ports.Consumed{InboxRef: asked}})
+	i.isFailed(fault.DecisionFailed)
+	i.restore(step.ReplayEvent)
+	w.deliver()
+	i.isFailed(fault.DecisionFailed) // nothing has been repaired: the event is still kept
+	i.p.Decisions = doubling{}
+	i.restore(step.ReplayEvent)
+	w.deliver()
+	i.want("task a")
+	if i.variable("rate") != "4" {
+		t.Errorf("rate is %s", i.variable("rate"))
+	}
+	i.complete("a", "")
+	if w.replies[asked.Event].Status != 200 {
+		t.Error("who asked first has no answer")
+	}
+}
+
+// doubling decides every decision as twice n.
+type doubling struct{}
+
+func (doubling) Decide(_ string, env feel.Env) (feel.Value, error) {
+	x, err := feel.Compile("n * 2")
+	if err != nil {
+		return nil, err
+	}
+	return x.Eval(env)
+}
+
+func TestCancelEndsEvenAFailedInstance(t *testing.T) {
+	w := newWorld(t, process(`<extensionElements><q:alias name="order" expression="id" unique="true"/></extensionElements>`, start("s"), worker("a"), exclusive("x"), worker("b"), path("s", "a", "x"), pathIf("x", "b", "ok")))
+	i := w.start(`{"id": 1}`)
+	if len(i.aliases) != 1 {
+		t.Fatal("the process has no alias")
+	}
+	i.fails(fault.ExpressionNotBoolean, i.completion("a", ""))
+	i.applied(step.Event{Kind: step.KindCancel})
+	i.want("cancelled")
+	if len(i.aliases) != 0 {
+		t.Error("the key is still reserved")
+	}
+	if got := i.drive(step.Event{Kind: step.KindCancel}); got[0] != step.Unmatched || i.last.Commit != nil {
+		t.Errorf("an instance that has ended answered %s", got[0])
 	}
 }
 

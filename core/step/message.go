@@ -79,16 +79,35 @@ func (r *run) messageWait(ev *Event) *wait {
 	if ev.Wait != 0 {
 		return r.waitByID(ev.Wait, ports.WaitMessage)
 	}
+	keys := heldKeys{run: r, ev: ev, found: map[waitsFor][]token.Alias{}}
 	var best *wait
 	for _, w := range r.waits {
-		if w.dead || w.Kind != ports.WaitMessage || ports.NewKey(string(ports.WaitMessage), w.Name) != ev.Name || !r.fits(w, ev) {
+		if w.dead || w.Kind != ports.WaitMessage || r.nameKey(w.Name) != ev.Name || best != nil && w.guards() <= best.guards() || !keys.fit(w) {
 			continue
 		}
-		if best == nil || w.guards() > best.guards() {
-			best = w
-		}
+		best = w
 	}
 	return best
+}
+
+// nameKey is what the waits of a message are named, remembered for the step.
+func (r *run) nameKey(name string) ports.Key {
+	key, known := r.names[name]
+	if !known {
+		key = ports.NewKey(string(ports.WaitMessage), name)
+		r.names[name] = key
+	}
+	return key
+}
+
+// valueKey is the key of an alias's value, remembered for the step.
+func (r *run) valueKey(value string) ports.Key {
+	key, known := r.values[value]
+	if !known {
+		key = ports.NewKey(value)
+		r.values[value] = key
+	}
+	return key
 }
 
 // guards ranks a message wait: the depth of the scope it guards, and for event sub-processes a little more.
@@ -99,17 +118,53 @@ func (w *wait) guards() int {
 	return 2 * (w.token.scope.depth() + 1)
 }
 
-// fits says that the instance holds, for this wait, a key that the message brings. A wait without keys takes any message.
-func (r *run) fits(w *wait, ev *Event) bool {
-	if w.node.Source == nil {
-		return w.node.Event.Key == nil || r.holdsKey(w, SubscriptionAlias(w.Name), ev.Match)
+// waitsFor is what waits of one node and name have in common.
+type waitsFor struct {
+	node *bpmn.Node
+	name string
+}
+
+// heldKeys finds the aliases that the instance holds and a message brings, once for all waits of a node.
+type heldKeys struct {
+	*run
+	ev    *Event
+	found map[waitsFor][]token.Alias
+}
+
+// fit says that the instance holds, for this wait, a key that the message brings. A wait without keys takes any message.
+func (h heldKeys) fit(w *wait) bool {
+	if w.node.Source == nil && w.node.Event.Key == nil || w.node.Source != nil && len(w.node.Aliases) == 0 {
+		return true
 	}
-	for _, a := range w.node.Aliases {
-		if r.holdsKey(w, a.Name, ev.Match) || r.holdsKey(w, a.Name, keyIn(a, w.node.Source, ev.Payload)) {
-			return true
+	at := waitsFor{w.node, w.Name}
+	held, known := h.found[at]
+	if !known {
+		held = h.search(at)
+		h.found[at] = held
+	}
+	return slices.ContainsFunc(held, func(a token.Alias) bool {
+		return (a.Wait == 0 || a.Wait == w.ID) && w.home().within(a.Scope)
+	})
+}
+
+// search gathers the aliases by which waits of a node may be found.
+func (h heldKeys) search(at waitsFor) []token.Alias {
+	brought := map[string][]ports.Key{}
+	if at.node.Source == nil {
+		brought[SubscriptionAlias(at.name)] = []ports.Key{h.ev.Match}
+	}
+	for _, a := range at.node.Aliases {
+		if at.node.Source != nil {
+			brought[a.Name] = append(brought[a.Name], h.ev.Match, keyIn(a, at.node.Source, h.ev.Payload))
 		}
 	}
-	return len(w.node.Aliases) == 0
+	var held []token.Alias
+	for _, a := range h.aliases {
+		if keys := brought[a.Name]; len(keys) > 0 && slices.Contains(keys, h.valueKey(a.Value)) {
+			held = append(held, a)
+		}
+	}
+	return held
 }
 
 // keyIn evaluates a matching alias on a payload, as the door does.
@@ -131,13 +186,6 @@ func atDoor(source *bpmn.Source, payload feel.Value) feel.Context {
 		seen[source.Name], seen["payload"] = payload, payload
 	}
 	return seen
-}
-
-// holdsKey says that the instance holds an alias of this name and value that a wait may be found by.
-func (r *run) holdsKey(w *wait, name string, key ports.Key) bool {
-	return !key.IsZero() && slices.ContainsFunc(r.aliases, func(a token.Alias) bool {
-		return a.Name == name && ports.NewKey(a.Value) == key && (a.Wait == 0 || a.Wait == w.ID) && w.home().within(a.Scope)
-	})
 }
 
 // within says that a scope is, or stands inside, the scope with this id; 0 is the instance.

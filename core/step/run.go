@@ -25,9 +25,11 @@ type run struct {
 	queue       []*tok // work to do, first in first out
 	alive       int    // tokens
 	activations int
-	fresh       []*wait         // conditions just armed
-	conditional int             // conditions armed in this step or before, dead ones included
-	dirty       map[string]bool // variables written since conditions were last evaluated
+	fresh       []*wait              // conditions just armed
+	conditional int                  // conditions armed in this step or before, dead ones included
+	dirty       map[string]bool      // variables written since conditions were last evaluated
+	names       map[string]ports.Key // of message waits, and
+	values      map[string]ports.Key // of aliases: hashed once
 	failure     *failure
 	effects     effects
 	journal     journal
@@ -63,6 +65,7 @@ func newRun(p *Program, s *state, ref ports.Ref, id ports.StepID, at time.Time) 
 	r := &run{
 		state: s, p: p, g: p.Process, limits: p.Limits.withDefaults(), ref: ref, step: id,
 		at: at.UTC().Truncate(time.Microsecond), dirty: map[string]bool{},
+		names: map[string]ports.Key{}, values: map[string]ports.Key{},
 	}
 	r.head.Step++
 	r.alive = len(s.tokens)

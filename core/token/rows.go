@@ -94,8 +94,11 @@ func Change(p *bpmn.Process, module string, before, after *Snapshot) (ports.Rows
 	insert.Aliases, gone = difference(old.Aliases, now.Aliases, func(a ports.Alias) ports.Alias { return a })
 	drop.Aliases = gone
 	insert.Tasks, drop.Tasks = difference(old.Tasks, now.Tasks, func(t ports.Task) ports.TaskID { return t.ID })
-	for i, t := range insert.Tasks {
-		insert.Tasks[i].Inputs = inputs(after, ID(t.Wait))
+	if len(insert.Tasks) > 0 {
+		seen := seesOf(after)
+		for i, t := range insert.Tasks {
+			insert.Tasks[i].Inputs = seen.inputs(ID(t.Wait))
+		}
 	}
 	drop.All = after.Status.Ended()
 	return insert, drop
@@ -121,14 +124,31 @@ func difference[T any, K comparable](old, now []T, key func(T) K) (added []T, go
 	return added, gone
 }
 
-// inputs is the JSON of all variables that a task sees.
-func inputs(s *Snapshot, wait ID) []byte {
-	scopes := make(map[ID]*Scope, len(s.Scopes))
+// sees answers what the waits of a snapshot see.
+type sees struct {
+	scopes map[ID]*Scope
+	from   map[ID]ID // wait → its innermost scope
+}
+
+func seesOf(s *Snapshot) sees {
+	x := sees{make(map[ID]*Scope, len(s.Scopes)), make(map[ID]ID, len(s.Waits))}
 	for i := range s.Scopes {
-		scopes[s.Scopes[i].ID] = &s.Scopes[i]
+		x.scopes[s.Scopes[i].ID] = &s.Scopes[i]
 	}
+	inner := make(map[ID]ID, len(s.Tokens))
+	for _, t := range s.Tokens {
+		inner[t.ID] = max(t.Scope, t.Inner) // a token's own scope is younger than the one it stands in
+	}
+	for _, w := range s.Waits {
+		x.from[w.ID] = max(w.Scope, inner[w.Token])
+	}
+	return x
+}
+
+// inputs is the JSON of all variables that a wait sees.
+func (x sees) inputs(wait ID) []byte {
 	seen := feel.Context{}
-	for c := scopes[s.scopeOf(wait)]; c != nil; c = scopes[c.Parent] {
+	for c := x.scopes[x.from[wait]]; c != nil; c = x.scopes[c.Parent] {
 		for name, v := range c.Variables {
 			if _, hidden := seen[name]; !hidden {
 				seen[name] = v
@@ -140,20 +160,4 @@ func inputs(s *Snapshot, wait ID) []byte {
 		return []byte("{}") // what is stored has JSON
 	}
 	return data
-}
-
-// scopeOf is the innermost scope that a wait sees.
-func (s *Snapshot) scopeOf(wait ID) ID {
-	for _, w := range s.Waits {
-		if w.ID != wait {
-			continue
-		}
-		for _, t := range s.Tokens {
-			if t.ID == w.Token {
-				return max(t.Scope, t.Inner) // a token's own scope is younger than the one it stands in
-			}
-		}
-		return w.Scope
-	}
-	return 0
 }

@@ -3,6 +3,8 @@ package token_test
 import (
 	"bytes"
 	"errors"
+	"flag"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -233,5 +235,31 @@ func BenchmarkDecode(b *testing.B) {
 		if _, err := token.Decode(data); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// A snapshot that a release has written is read by every later one, to the same bytes.
+func TestGoldenSnapshots(t *testing.T) {
+	const golden = "testdata/format-1.snapshot"
+	if *update {
+		if err := os.WriteFile(golden, encode(t, full(t)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := token.Decode(data)
+	if err != nil {
+		t.Fatalf("%s cannot be read any more: %v", golden, err)
+	}
+	if again := encode(t, s); !bytes.Equal(again, data) {
+		t.Errorf("%s is written differently now", golden)
+	}
+	if now := encode(t, full(t)); !bytes.Equal(now, data) {
+		t.Error("the same state is written differently now; a new layout needs a new format")
 	}
 }

@@ -39,6 +39,7 @@ func Dialect() dialects.Dialect {
 			Delete:    "DELETE $2 FROM :rows AS r STRAIGHT_JOIN $1 AS $2 WHERE $3",
 			Qualified: true,
 		},
+		Together: true,
 		Classify: classify,
 		DSN:      func(raw string) (string, error) { return DSN(raw, "transaction_isolation") },
 		Ledger: "CREATE TABLE IF NOT EXISTS sutra_migration (number BIGINT PRIMARY KEY, name VARBINARY(255) NOT NULL, " +
@@ -94,6 +95,7 @@ func DSN(raw, isolation string) (string, error) {
 	c.ParseTime, c.Loc = true, time.UTC
 	c.ClientFoundRows = true   // an update that changes nothing has hit its row all the same
 	c.InterpolateParams = true // no round trips to prepare
+	c.MultiStatements = true   // a step's writes travel together
 	c.MaxAllowedPacket = 0     // ask the server, and refuse here what it would answer by hanging up
 	c.Timeout, c.ReadTimeout, c.WriteTimeout = 10*time.Second, 60*time.Second, 60*time.Second
 	if c.Params == nil {

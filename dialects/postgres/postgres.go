@@ -84,6 +84,9 @@ func dsn(raw string) (string, error) {
 		return "", err
 	}
 	q := u.Query()
+	if strings.Contains(u.Host, ",") && !q.Has("target_session_attrs") {
+		q.Set("target_session_attrs", "read-write") // of several servers, the one that takes writes
+	}
 	for name, value := range map[string]string{
 		"application_name":                    "sutra",
 		"timezone":                            "UTC",
@@ -92,7 +95,6 @@ func dsn(raw string) (string, error) {
 		"statement_timeout":                   "60s",
 		"idle_in_transaction_session_timeout": "15s",
 		"connect_timeout":                     "10",
-		"target_session_attrs":                "read-write",
 	} {
 		if !q.Has(name) {
 			q.Set(name, value)
