@@ -54,7 +54,7 @@ func (l *Loop) Run(ctx context.Context) {
 			l.Log.WarnContext(ctx, "cannot listen for changes; polling goes on", "error", err)
 			sleep(ctx, l.Poll)
 		}
-		if _, err := l.Ask(ctx); err != nil && ctx.Err() == nil {
+		if _, err := l.look(ctx, true); err != nil && ctx.Err() == nil {
 			l.Log.WarnContext(ctx, "cannot read what is served; the set in hand stays", "error", err)
 		}
 		if err := l.note(ctx); err != nil && ctx.Err() == nil {
@@ -70,7 +70,11 @@ func (l *Loop) note(ctx context.Context) error {
 }
 
 // Ask answers a set that was read after the call began. Calls that wait for each other share one look.
-func (l *Loop) Ask(ctx context.Context) (*Set, error) {
+func (l *Loop) Ask(ctx context.Context) (*Set, error) { return l.look(ctx, false) }
+
+// look reads the set when its version is another. mend reads it also when a revision did not load the last time: that is the loop's
+// alone, so that nobody at a door can make a replica compile.
+func (l *Loop) look(ctx context.Context, mend bool) (*Set, error) {
 	begun := l.rounds.Load()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +86,7 @@ func (l *Loop) Ask(ctx context.Context) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the version: %w", err)
 	}
-	if now := l.Current(); version == now.Version && len(now.Broken) == 0 {
+	if now := l.Current(); version == now.Version && (len(now.Broken) == 0 || !mend) {
 		return now, nil
 	}
 	if err := l.refresh(ctx); err != nil {

@@ -2,6 +2,7 @@ package lane
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sutra-engine/sutra/core/claim"
 	"github.com/sutra-engine/sutra/core/step"
@@ -54,7 +55,9 @@ func (l *lane) once(ctx context.Context, runs []*run) (again []Request) {
 		var of []*run
 		for i, r := range runs {
 			r.held = held[i]
-			if l.advance(ctx, r) {
+			ready, untried := l.advance(ctx, r)
+			again = append(again, untried...)
+			if ready {
 				group, of = append(group, *r.step), append(of, r)
 			}
 		}
@@ -73,28 +76,23 @@ func (l *lane) once(ctx context.Context, runs []*run) (again []Request) {
 	return again
 }
 
-// advance makes the step of one claimed instance. False: it was answered, there is nothing to commit.
-func (l *lane) advance(ctx context.Context, r *run) bool {
+// advance makes the step of one claimed instance. Not ready: it was answered, there is nothing to commit.
+func (l *lane) advance(ctx context.Context, r *run) (ready bool, again []Request) {
 	h := r.held
 	switch {
 	case h.Outcome == ports.Held:
 		l.Watch.Count("sutra_claims_refused_total", 1)
-		r.answer(Answer{Outcome: ports.Held, Err: fault.ClaimHeld.With("instance %s is being advanced by another; send it again", r.ref.ID).About(r.ref.ID.String())})
-		return false
+		return false, r.answer(Answer{Outcome: ports.Held, Err: fault.ClaimHeld.With("instance %s is being advanced by another; send it again", r.ref.ID).About(r.ref.ID.String())})
 	case h.Outcome != ports.Done:
-		r.answer(Answer{Outcome: ports.Gone, Err: fault.InstanceGone.With("there is no instance %s", r.ref.ID).About(r.ref.ID.String())})
-		return false
+		return false, r.answer(Answer{Outcome: ports.Gone, Err: fault.InstanceGone.With("there is no instance %s", r.ref.ID).About(r.ref.ID.String())})
 	case h.Status.Ended():
-		r.answer(Answer{Outcome: ports.Gone, Status: h.Status, Err: fault.InstanceEnded.With("instance %s has ended", r.ref.ID).About(r.ref.ID.String())})
-		return false
-	case h.Status == ports.Failed:
-		r.answer(Answer{Outcome: ports.Stale, Status: h.Status, Fault: h.Fault, Err: fault.InstanceFailed.With("instance %s is FAILED and waits for an operator", r.ref.ID).About(r.ref.ID.String())})
-		return false
+		return false, r.answer(Answer{Outcome: ports.Gone, Status: h.Status, Err: fault.InstanceEnded.With("instance %s has ended", r.ref.ID).About(r.ref.ID.String())})
+	case h.Status == ports.Failed && !r.cancels():
+		return false, r.answer(Answer{Outcome: ports.Stale, Status: h.Status, Fault: h.Fault, Err: fault.InstanceFailed.With("instance %s is FAILED and waits for an operator", r.ref.ID).About(r.ref.ID.String())})
 	}
 	program := l.Programs.Program(ctx, h.Deployment, h.Process)
 	if program == nil {
-		r.answer(Answer{Err: fault.NotReady.With("this replica cannot serve deployment %s of instance %s", h.Deployment, r.ref.ID).About(r.ref.ID.String())})
-		return false
+		return false, r.answer(Answer{Err: fault.NotReady.With("this replica cannot serve deployment %s of instance %s", h.Deployment, r.ref.ID).About(r.ref.ID.String())})
 	}
 	var events []step.Event
 	claimed := step.Claimed{Claim: h.Claim(), Row: h.Instance, Step: l.IDs.New(), At: l.now()}
@@ -111,15 +109,19 @@ func (l *lane) advance(ctx context.Context, r *run) bool {
 	}
 	res := l.contained(ctx, r.ref, func() step.Result { return step.Resume(program, claimed, events) })
 	if res.Err != nil {
-		r.answer(Answer{Err: res.Err})
-		return false
+		return false, r.answer(Answer{Err: res.Err})
 	}
 	r.step, r.outcomes, r.failure = res.Commit, res.Outcomes, res.Failure
 	if r.step == nil {
-		r.answer(Answer{Outcome: ports.Done, Events: r.outcomes, Status: h.Status})
-		return false
+		return false, r.answer(Answer{Outcome: ports.Done, Events: r.outcomes, Status: h.Status})
 	}
-	return true
+	return true, nil
+}
+
+// cancels says that the run begins with a cancellation: the one thing that a FAILED instance takes.
+func (r *run) cancels() bool {
+	events := r.requests[0].Drive.Events
+	return len(events) > 0 && events[0].Kind == step.KindCancel
 }
 
 // committed answers the requests of a run, or gives them back to be done one by one.
@@ -145,8 +147,7 @@ func (l *lane) committed(r *run, a ports.Answer) (again []Request) {
 		}
 		out.Err = refusal(r, a)
 	}
-	r.answer(out)
-	return nil
+	return r.answer(out)
 }
 
 func refusal(r *run, a ports.Answer) error {
@@ -176,16 +177,22 @@ func stepReplies(s *ports.Step) map[ports.InboxRef][]byte {
 	return out
 }
 
-// answer gives each request its part: the outcomes of its own events.
-func (r *run) answer(a Answer) {
+// answer gives each request its part: the outcomes of its own events. A request of which nothing was tried, because an event before it
+// failed or because a step can prove only one task's lock, is given back: alone it will be told how it stands.
+func (r *run) answer(a Answer) (again []Request) {
 	a.Instance = r.ref
 	at := 0
 	for _, q := range r.requests {
 		mine := a
 		if a.Events != nil {
 			mine.Events = a.Events[at : at+len(q.Drive.Events)]
+			at += len(q.Drive.Events)
+			if len(r.requests) > 1 && !slices.ContainsFunc(mine.Events, func(o step.Outcome) bool { return o != step.NotTried }) {
+				again = append(again, q)
+				continue
+			}
 		}
-		at += len(q.Drive.Events)
 		q.Done(mine)
 	}
+	return again
 }

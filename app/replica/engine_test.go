@@ -359,6 +359,33 @@ func TestWorkersCompleteTasks(t *testing.T) {
 	}
 }
 
+// TestCompletionsOfOneInstanceInOneFold: a step proves only one lock, and every worker hears how its own completion went.
+func TestCompletionsOfOneInstanceInOneFold(t *testing.T) {
+	const n = 20
+	e := run(t, fmt.Sprintf(door, "begin")+"  - {name: jobs, transport: pull}\n",
+		process("p", start("p", "begin"), fmt.Sprintf(`<serviceTask id="p-1" implementation="channel:jobs"><multiInstanceLoopCharacteristics>
+			<loopCardinality>%d</loopCardinality></multiInstanceLoopCharacteristics></serviceTask>`, n), end("p", 2, "{}")))
+	heard := e.sendBeside("begin", `{"key": 1}`)
+	e.ended(map[string]int{"p suspended": 1})
+	tasks, err := e.Tasks.Fetch(t.Context(), ports.TaskFetch{TaskAsk: ports.TaskAsk{Worker: "w", Max: n, Topics: []ports.TaskTopic{{Name: "jobs"}}}})
+	if err != nil || len(tasks) != n {
+		t.Fatalf("got %d tasks, %v; want %d", len(tasks), err, n)
+	}
+	var workers sync.WaitGroup
+	for _, task := range tasks {
+		workers.Go(func() {
+			if _, err := e.Tasks.Complete(t.Context(), nil, ports.TaskLock{ID: task.Task.ID, Worker: "w", Epoch: task.Epoch}, nil); err != nil {
+				t.Errorf("task %s: %v", task.Task.ID, err)
+			}
+		})
+	}
+	workers.Wait()
+	if r := <-heard; r.Answer == nil {
+		t.Errorf("got %+v, want the instance ended", r)
+	}
+	e.ended(map[string]int{"p completed": 1})
+}
+
 func TestALocalMessageStartsAnotherProcess(t *testing.T) {
 	e := run(t, fmt.Sprintf(door, "begin")+"  - {name: inner, transport: local}\n",
 		process("p", start("p", "begin"), `<sendTask id="p-1"><extensionElements><q:send channel="inner" body="{key: payload.key}"/></extensionElements></sendTask>`, `<endEvent id="p-2"/>`),

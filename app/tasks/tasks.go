@@ -171,6 +171,8 @@ func (q *Queue) end(ctx context.Context, tenants []string, lock ports.TaskLock, 
 		return q.deliver(ctx, lock, task, e, payload)
 	case a.Outcome == ports.Gone, a.Outcome == ports.Done && a.Events[0] == step.Unmatched:
 		return false, unknown(lock.ID)
+	case a.Outcome == ports.Done && a.Events[0] == step.NotTried:
+		return false, fault.ClaimHeld.With("the instance of task %s was busy; send it again", lock.ID)
 	case a.Outcome == ports.Stale && a.Status == ports.Failed:
 		return false, fault.TaskTerminal.With("task %s belongs to a FAILED instance", lock.ID)
 	case a.Outcome == ports.Done && a.Events[0] == step.Failed:

@@ -85,17 +85,25 @@ func (p *Process) ExitCode() int {
 
 // Pause freezes the process and everything below it. When it returns, none of their threads runs.
 func (p *Process) Pause() error {
-	err := p.signalTree(syscall.SIGSTOP)
-	for _, pid := range p.tree() {
-		for !stopped(pid) {
-			time.Sleep(time.Millisecond)
+	// Again and again, because a parent that is not frozen yet has children that were not seen.
+	return within(func() (bool, error) {
+		all := p.tree()
+		var err error
+		for _, pid := range all {
+			err = errors.Join(err, signal(pid, syscall.SIGSTOP))
 		}
-	}
-	return err
+		return !slices.ContainsFunc(all, runs), err
+	})
 }
 
 // Resume undoes Pause.
-func (p *Process) Resume() error { return p.signalTree(syscall.SIGCONT) }
+func (p *Process) Resume() error {
+	var err error
+	for _, pid := range p.tree() {
+		err = errors.Join(err, signal(pid, syscall.SIGCONT))
+	}
+	return err
+}
 
 // Kill ends the process and everything below it at once, and returns when all of it is gone. Killing what has ended does nothing.
 func (p *Process) Kill() error {
@@ -109,12 +117,9 @@ func (p *Process) Kill() error {
 	}
 	<-p.done
 	// A child that lives on for a moment still holds its parent's memory and files, and a new parent would not start.
-	for _, pid := range all {
-		for state(pid).runs() {
-			time.Sleep(time.Millisecond)
-		}
-	}
-	return err
+	return errors.Join(err, within(func() (bool, error) {
+		return !slices.ContainsFunc(all, func(pid int) bool { return state(pid).alive() }), nil
+	}))
 }
 
 // Stop asks the process to end and waits; when ctx ends first, it kills.
@@ -140,16 +145,6 @@ func (p *Process) ended() bool {
 	default:
 		return false
 	}
-}
-
-// signalTree signals parents before children, so that nobody starts a child unseen.
-func (p *Process) signalTree(sig syscall.Signal) error {
-	var failed error
-	for queue := []int{p.Pid()}; len(queue) > 0; queue = queue[1:] {
-		failed = errors.Join(failed, signal(queue[0], sig))
-		queue = append(queue, children(queue[0])...)
-	}
-	return failed
 }
 
 // tree lists the process and everything below it. Groups do not do: servers that fork give each child a session of its own.
@@ -184,22 +179,42 @@ func children(pid int) []int {
 	return found
 }
 
-// stopped says that no thread of a process runs, or that it has ended.
-func stopped(pid int) bool {
+// patience bounds what the kernel may take to stop or end a process.
+const patience = 10 * time.Second
+
+// within repeats a check until it holds.
+func within(check func() (bool, error)) error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		done, err := check()
+		if done || err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("processes did not stop in %v", patience)
+		}
+	}
+}
+
+// runs says that a thread of the process may still do something.
+func runs(pid int) bool {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-	return err == nil && !slices.ContainsFunc(threads, func(path string) bool {
+	return err == nil && slices.ContainsFunc(threads, func(path string) bool {
 		s := read(path)
-		return s.runs() && s.state != "T"
+		return s.alive() && !s.frozen()
 	})
 }
 
 // status is what the kernel says of a process: the third and the fourth field of its stat line.
 type status struct {
-	state  string // Z: ended, and nobody has asked how; empty: not there
+	state  string // empty: not there
 	parent int
 }
 
-func (s status) runs() bool { return s.state != "" && s.state != "Z" }
+// alive is not a zombie: what has ended, and nobody has asked how.
+func (s status) alive() bool { return s.state != "" && s.state != "Z" && s.state != "X" }
+
+// frozen is stopped, or deep in the kernel: so waits a parent for the exec of its vforked child, which may be stopped itself.
+func (s status) frozen() bool { return s.state == "T" || s.state == "t" || s.state == "D" }
 
 func state(pid int) status { return read(fmt.Sprintf("/proc/%d/stat", pid)) }
 

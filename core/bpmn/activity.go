@@ -291,11 +291,25 @@ func (c *compiler) call(n *Node, e *element) *Call {
 			n.Outputs = append(n.Outputs, c.passed(x)...)
 		}
 	}
+	if global := c.global(call.Process); global != nil {
+		c.refuse(e, fault.ModelElement, "it calls the %s %q, and only processes are called here; put the task in its place", global.name, call.Process.Literal)
+	}
 	c.dispatch(call, e)
 	if call.Process == nil && len(call.Cases) == 0 {
 		c.refuse(e, fault.ModelCallUnknown, "it calls nothing; name a process in calledElement")
 	}
 	return call
+}
+
+// global finds the global task that a name means; nil: there is none.
+func (c *compiler) global(name *Text) *element {
+	if name == nil || name.Expr != nil {
+		return nil
+	}
+	if root := c.roots[name.Literal]; root != nil && strings.HasPrefix(root.name, "global") {
+		return root
+	}
+	return nil
 }
 
 // passed reads camunda:in or camunda:out.

@@ -40,7 +40,7 @@ func (c *compiler) checkFlows(n *Node) {
 		if f.Condition != nil && unread {
 			c.warn(e, fault.ModelFlow, "the condition of its flow %q is never evaluated; use an inclusive gateway", f.ID)
 		}
-		if f.Condition == nil && n.Kind == Exclusive && len(n.Out) > 1 && n.Default != f {
+		if !c.conditional[f] && n.Kind == Exclusive && len(n.Out) > 1 && n.Default != f {
 			c.warn(e, fault.ModelFlow, "its flow %q has no condition and is always taken when it is reached; make it the default flow", f.ID)
 		}
 	}
@@ -87,7 +87,7 @@ func (c *compiler) checkEventGate(n *Node) {
 		c.refuse(e, fault.ModelFlow, "nothing follows it; connect it to the events it waits for")
 	}
 	if n.Instantiate && (len(n.In) > 0 || n.Scope.Node != nil) {
-		c.refuse(e, fault.ModelEventMisplaced, "it starts the process, so it stands at process level and no flow leads into it")
+		c.refuse(e, fault.ModelEventMisplaced, "it starts the process, but stands in a sub-process or behind a flow; put it at process level and remove what leads into it")
 	}
 	for _, f := range n.Out {
 		to := f.To

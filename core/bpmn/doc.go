@@ -8,6 +8,8 @@
 //	implementation="channel:<name>"                    a call over a channel; pull channels: a task for workers
 //	zeebe:ioMapping, camunda:inputOutput               input and output mappings, in document order
 //	data associations that assign or transform         the same; others only draw
+//	a boxed DMN literal expression in a transformation  its FEEL text
+//	http://activiti.org/bpmn                           the older namespace of camunda
 //	zeebe:subscription                                 an alias of the wait, matched by the key that the message brings
 //	zeebe:calledElement, camunda:in, camunda:out       what is called, and mappings of the call
 //	zeebe:loopCharacteristics, camunda:collection,

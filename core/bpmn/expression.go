@@ -1,6 +1,7 @@
 package bpmn
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -19,8 +20,12 @@ func (r *reader) expression(e *element, source string) *Expression {
 		return nil
 	}
 	compiled, err := feel.CompileNames(text, r.names)
-	if err != nil {
-		r.refuse(e, fault.ModelExpression, "%q is no FEEL expression: %v", text, err)
+	switch {
+	case err != nil && xpathData.MatchString(text):
+		r.refuse(e, fault.ModelLanguage, "%q is XPath, which is not run here; write = %s", text, fromXPath(text))
+		return nil
+	case err != nil:
+		r.refuse(e, fault.ModelExpression, "%q is no FEEL expression: %v; write it in FEEL", text, err)
 		return nil
 	}
 	return &Expression{Source: text, Line: e.line, feel: compiled}
@@ -58,6 +63,14 @@ func (r *reader) notJUEL(e *element, source string) bool {
 // fromJUEL guesses what a JUEL expression is in FEEL, for a message.
 func fromJUEL(text string) string {
 	return strings.NewReplacer("==", "=", "&&", " and ", "||", " or ", "'", `"`, "!=", "!=", "!", "not ").Replace(strings.TrimSpace(text))
+}
+
+// xpathData is how the standard's XPath functions read data.
+var xpathData = regexp.MustCompile(`\b(?:bpmn:)?get(?:DataObject|DataInput|DataOutput|ProcessProperty|ActivityProperty)\(\s*'([^']*)'\s*\)`)
+
+// fromXPath guesses what an XPath expression is in FEEL, for a message.
+func fromXPath(text string) string {
+	return strings.ReplaceAll(xpathData.ReplaceAllString(text, "$1"), "'", `"`)
 }
 
 func foreign(language string) bool {

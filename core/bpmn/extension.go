@@ -1,6 +1,7 @@
 package bpmn
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -97,7 +98,7 @@ func (c *compiler) send(e *element) *Send {
 		Mode: c.choice(x, "mode", modes...), Template: x.get("template"), Body: c.optional(x, x.get("body")), Headers: c.headers(x),
 	}
 	if (s.Destination == nil) == (s.Channel == "") {
-		c.refuse(x, fault.ModelAttribute, "it needs a destination or a channel, and not both")
+		c.refuse(x, fault.ModelAttribute, "it has both a destination and a channel, or neither; give it one of them")
 	}
 	return s
 }
@@ -258,19 +259,49 @@ func (c *compiler) parameterItem(m *element) string {
 // association reads a data association: one that only draws gives nothing.
 func (c *compiler) association(a *element) []Mapping {
 	var out []Mapping
-	for _, assign := range a.each("assignment") {
+	assigns, computed := a.each("assignment"), a.child("transformation")
+	if c.stored(a) && (len(assigns) > 0 || computed != nil) {
+		c.refuse(a, fault.ModelElement, "it reads or writes a data store, which the engine does not have; call what keeps the data over a channel")
+		return nil
+	}
+	for _, assign := range assigns {
 		from, to := assign.child("from"), assign.child("to")
 		if from == nil || to == nil {
 			continue
 		}
 		out = append(out, Mapping{Target: c.name(to, c.variable(to.content())), Expr: c.expression(from, from.content())})
 	}
-	if t := a.child("transformation"); t != nil {
+	if t := computed; t != nil {
 		target := a.child("targetRef")
 		if target == nil {
 			return out
 		}
-		out = append(out, Mapping{Target: c.name(a, c.variable(target.content())), Expr: c.expression(t, t.content())})
+		out = append(out, Mapping{Target: c.name(a, c.variable(target.content())), Expr: c.expression(t, unboxed(t.content()))})
 	}
 	return out
+}
+
+// stored says that a data association leads from or to a data store.
+func (c *compiler) stored(a *element) bool {
+	for _, end := range slices.Concat(a.each("sourceRef"), a.each("targetRef")) {
+		if c.stores[end.content()] {
+			return true
+		}
+	}
+	return false
+}
+
+// unboxed gives the FEEL text of a DMN literal expression, which some modelers write into transformations; any other text is itself.
+func unboxed(text string) string {
+	if !strings.HasPrefix(text, "<") {
+		return text
+	}
+	trees, bad := parse([]byte(text), Limits{}.withDefaults())
+	if bad != nil || len(trees) != 1 || trees[0].name != "literalExpression" || foreign(trees[0].get("expressionLanguage")) {
+		return text
+	}
+	if inner := trees[0].in(trees[0].space, "text"); inner != nil {
+		return inner.content()
+	}
+	return text
 }

@@ -18,7 +18,7 @@ type Limits struct {
 // Read reads one file. It answers all findings at once, sorted; the model is nil when one of them is an error. A file whose
 // processes are all marked not executable is a model without processes, and a warning.
 func Read(file string, data []byte, limits Limits) (*Model, []lint.Finding) {
-	r := &reader{file: file, roots: map[string]*element{}, objects: map[string]string{}, ids: map[string]int{}}
+	r := &reader{file: file, roots: map[string]*element{}, objects: map[string]string{}, stores: map[string]bool{}, ids: map[string]int{}}
 	trees, bad := parse(data, limits.withDefaults())
 	if bad != nil {
 		r.report(lint.Error, &element{line: bad.line}, bad.code, "%s", bad.text)
@@ -41,6 +41,7 @@ type reader struct {
 	findings []lint.Finding
 	roots    map[string]*element // messages, signals, errors, … by id
 	objects  map[string]string   // the variable that a data object, or a reference to one, stands for
+	stores   map[string]bool     // references to data stores
 	ids      map[string]int      // lines
 	names    []string            // of several words, known to expressions
 }
@@ -141,6 +142,8 @@ type compiler struct {
 	flows    []*element // with the scope they stand in
 	flowIn   map[*element]*Scope
 	links    []*element // associations
+
+	conditional map[*Flow]bool // flows that have a condition, also one that is refused
 }
 
 func (r *reader) process(e *element) *Process {
@@ -150,7 +153,7 @@ func (r *reader) process(e *element) *Process {
 		Root: &Scope{}, nodes: map[string]*Node{}, flows: map[string]*Flow{},
 	}
 	r.claim(e, p.ID)
-	c := &compiler{reader: r, p: p, elements: map[*Node]*element{}, flowIn: map[*element]*Scope{}}
+	c := &compiler{reader: r, p: p, elements: map[*Node]*element{}, flowIn: map[*element]*Scope{}, conditional: map[*Flow]bool{}}
 	c.processExtensions(e)
 	c.scope(p.Root, e)
 	c.connect()
@@ -193,6 +196,8 @@ func (c *compiler) scope(s *Scope, e *element) {
 			c.flows, c.flowIn[child] = append(c.flows, child), s
 		case "association":
 			c.links = append(c.links, child)
+		case "dataStoreReference":
+			c.stores[child.id()] = true
 		case "dataObject", "dataObjectReference", "property":
 			c.object(s, child)
 		}
@@ -259,6 +264,7 @@ func (c *compiler) connect() {
 		f := c.flow(e.id(), from, to)
 		if cond := e.child("conditionExpression"); cond != nil {
 			f.Condition = c.expression(cond, cond.content())
+			c.conditional[f] = true
 		}
 	}
 	for _, n := range c.p.Nodes {

@@ -106,6 +106,10 @@ func (c *compiler) timer(e *element) *TimerSpec {
 // timerText reads ISO 8601 text, or else a FEEL expression for it.
 func (c *compiler) timerText(e *element, valid func(string) error) *Text {
 	source := e.content()
+	if source == "" {
+		c.refuse(e, fault.ModelExpression, "it is empty; write ISO 8601, or = and a FEEL expression")
+		return nil
+	}
 	err := valid(source)
 	if err == nil {
 		if e.name == "timeDate" && !zoned(source) {

@@ -35,6 +35,7 @@ var instead = map[string]string{
 	"camunda:executionListener": "draw a task for what it does", "camunda:taskListener": "draw a task for what it does",
 	"zeebe:executionListeners": "draw a task for what it does", "zeebe:taskListeners": "draw a task for what it does",
 	"camunda:failedJobRetryTimeCycle": "use q:retry",
+	"camunda:field":                   "give the task headers, or input mappings",
 }
 
 // unread refuses what nobody asked for below e: elements of BPMN, and elements and attributes of the extensions read here.

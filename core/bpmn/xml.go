@@ -20,7 +20,17 @@ const (
 	qSpace       = "urn:sutra:q:1.0"
 	zeebeSpace   = "http://camunda.org/schema/zeebe/1.0"
 	camundaSpace = "http://camunda.org/schema/1.0/bpmn"
+
+	camundaOldSpace = "http://activiti.org/bpmn" // what Camunda wrote before its own, and still reads: the same here
 )
+
+// spaceOf is the namespace of a name, with old spellings made new.
+func spaceOf(name xml.Name) string {
+	if name.Space == camundaOldSpace {
+		return camundaSpace
+	}
+	return name.Space
+}
 
 // prefix names a namespace the way messages and tables spell it; empty: it means nothing here.
 func prefix(space string) string {
@@ -243,10 +253,10 @@ func (b *builder) start(t xml.StartElement, line int) *xmlFault {
 	if len(b.open) >= b.limits.Depth {
 		return &xmlFault{fault.ModelXMLLimit, line, fmt.Sprintf("elements nested more than %d deep; split the model", b.limits.Depth)}
 	}
-	e := &element{space: t.Name.Space, name: t.Name.Local, line: line}
+	e := &element{space: spaceOf(t.Name), name: t.Name.Local, line: line}
 	for _, a := range t.Attr {
 		if a.Name.Space != "xmlns" && a.Name.Local != "xmlns" {
-			e.attrs = append(e.attrs, attribute{space: a.Name.Space, name: a.Name.Local, value: a.Value})
+			e.attrs = append(e.attrs, attribute{space: spaceOf(a.Name), name: a.Name.Local, value: a.Value})
 		}
 	}
 	if n := len(b.open); n > 0 {

@@ -36,9 +36,9 @@ func (f Finding) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%d: ", f.File, f.Line)
 	if f.Element != "" {
-		b.WriteString(f.Element + " ")
+		b.WriteString(f.Element)
 		if f.ID != "" {
-			fmt.Fprintf(&b, "%q", f.ID)
+			fmt.Fprintf(&b, " %q", f.ID)
 		}
 		b.WriteString(": ")
 	}
