@@ -32,6 +32,16 @@ func (b bell) wait(ctx context.Context, atMost time.Duration) bool {
 	return ctx.Err() == nil
 }
 
+// pause sleeps until the time is over or ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
 // jitter is a duration between half of d and one and a half of it.
 func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d+1) }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sutra-engine/sutra/app/converge"
@@ -41,6 +42,8 @@ type Outbox struct {
 	bell bell
 	mu   sync.Mutex
 	busy map[string]int // sends under way, by destination
+
+	unsettled atomic.Int64 // sends that the database could not be told of yet
 }
 
 // NewOutbox makes an outbox worker.
@@ -55,11 +58,13 @@ func (w *Outbox) Wake() { w.bell.ring() }
 func (w *Outbox) Run(ctx context.Context) {
 	settled := make(chan ports.Settled, w.Batch)
 	var settler sync.WaitGroup
-	settler.Go(func() { w.settle(context.WithoutCancel(ctx), settled) })
+	settling, stopSettling := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopSettling()
+	settler.Go(func() { w.settle(settling, settled) })
 	slots := make(chan struct{}, w.Parallel)
 	var sends sync.WaitGroup
 	for w.bell.wait(ctx, jitter(w.Poll)) {
-		for more := true; more && ctx.Err() == nil; {
+		for more := w.unsettled.Load() == 0; more && ctx.Err() == nil; { // what cannot be settled is not sent
 			taken, err := w.Outbox.Take(ctx, w.By, w.Clock.Now().Add(-w.ClaimTimeout), w.Batch)
 			if err != nil {
 				if ctx.Err() == nil {
@@ -83,6 +88,8 @@ func (w *Outbox) Run(ctx context.Context) {
 	}
 	sends.Wait()
 	close(settled)
+	over := time.AfterFunc(lastSettling, stopSettling)
+	defer over.Stop()
 	settler.Wait()
 	w.free(ctx)
 }
@@ -230,34 +237,76 @@ func (w *Outbox) judge(ctx context.Context, e ports.Stamped, response ports.Resp
 	return s
 }
 
-// settle writes what became of sends, as many together as there are. What cannot be written goes stale and is sent again.
+// settle writes what became of sends, as many together as there are, until settled is closed and ctx says that time is over. What a
+// database that is away cannot take is kept and written when it is back: a send that is forgotten is a send that is repeated.
 func (w *Outbox) settle(ctx context.Context, settled <-chan ports.Settled) {
-	for first := range settled {
-		group := []ports.Settled{first}
-	fill:
-		for len(group) < w.Batch {
+	var kept []ports.Settled
+	for open := true; open || len(kept) > 0; {
+		var retry <-chan time.Time
+		if len(kept) > 0 {
+			retry = time.After(settleRetry)
+		}
+		if open {
 			select {
 			case s, ok := <-settled:
-				if !ok {
-					break fill
+				if open = ok; ok {
+					kept = append(kept, s)
 				}
-				group = append(group, s)
-			default:
-				break fill
+				kept, open = drain(kept, settled, w.Batch, open)
+			case <-retry:
 			}
 		}
-		answers, err := w.Outbox.Settle(ctx, group)
-		if err != nil {
-			w.Log.WarnContext(ctx, "cannot settle sends; they will be sent again when their stamps are stale", "sends", len(group), "error", err)
-			continue
+		kept = w.write(ctx, kept)
+		w.unsettled.Store(int64(len(kept)))
+		if !open && ctx.Err() != nil {
+			return // the stamps go stale and the emissions are sent again, under the same key
 		}
-		for i, a := range answers {
-			if a.Outcome == ports.Done && group[i].Delivery != nil {
-				w.Inbox()
-				break
-			}
+		if !open && len(kept) > 0 {
+			pause(ctx, settleRetry)
 		}
 	}
+}
+
+const (
+	settleRetry  = 50 * time.Millisecond // between two tries to settle
+	settleFor    = 20                    // claim timeouts after its stamp a send is forgotten, whatever the database says of it
+	lastSettling = 5 * time.Second       // how long shutting down waits for sends to be settled
+)
+
+func drain(kept []ports.Settled, settled <-chan ports.Settled, most int, open bool) ([]ports.Settled, bool) {
+	for open && len(kept) < most {
+		select {
+		case s, ok := <-settled:
+			if open = ok; ok {
+				kept = append(kept, s)
+			}
+		default:
+			return kept, open
+		}
+	}
+	return kept, open
+}
+
+// write settles a group and answers what could not be written.
+func (w *Outbox) write(ctx context.Context, group []ports.Settled) []ports.Settled {
+	if len(group) == 0 {
+		return nil
+	}
+	answers, err := w.Outbox.Settle(ctx, group)
+	if err != nil {
+		w.Log.WarnContext(ctx, "cannot settle sends; it will be tried again", "sends", len(group), "error", err)
+		return group
+	}
+	var left []ports.Settled
+	for i, a := range answers {
+		switch {
+		case a.Outcome == ports.Unsettled && w.Clock.Now().Before(group[i].At.Add(settleFor*w.ClaimTimeout)):
+			left = append(left, group[i])
+		case a.Outcome == ports.Done && group[i].Delivery != nil:
+			w.Inbox()
+		}
+	}
+	return left
 }
 
 func (w *Outbox) free(ctx context.Context) {

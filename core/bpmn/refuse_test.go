@@ -199,29 +199,3 @@ func TestAllViolationsAtOnce(t *testing.T) {
 		t.Errorf("got %v", findings)
 	}
 }
-
-// flowElements are the elements that BPMN20.xsd allows inside a process or sub-process (flowElement and artifact, with what stands
-// beside them).
-var flowElements = strings.Fields(`adHocSubProcess boundaryEvent businessRuleTask callActivity callChoreography choreographyTask complexGateway
-	dataObject dataObjectReference dataStoreReference endEvent eventBasedGateway exclusiveGateway implicitThrowEvent inclusiveGateway
-	intermediateCatchEvent intermediateThrowEvent manualTask parallelGateway receiveTask scriptTask sendTask sequenceFlow serviceTask startEvent
-	subChoreography subProcess task transaction userTask event association group textAnnotation laneSet auditing monitoring property
-	resourceRole performer humanPerformer potentialOwner correlationSubscription supports ioSpecification ioBinding extensionElements documentation`)
-
-func TestEverySchemaElementIsExecutedOrRefused(t *testing.T) {
-	executed := strings.Fields(`adHocSubProcess boundaryEvent businessRuleTask callActivity complexGateway endEvent eventBasedGateway exclusiveGateway
-		inclusiveGateway intermediateCatchEvent intermediateThrowEvent manualTask parallelGateway receiveTask scriptTask sendTask sequenceFlow
-		serviceTask startEvent subProcess task transaction userTask dataObject dataObjectReference association property`)
-	documentary := strings.Fields(`dataStoreReference group textAnnotation laneSet auditing monitoring resourceRole performer humanPerformer potentialOwner
-		correlationSubscription supports ioSpecification ioBinding extensionElements documentation`)
-	for _, name := range flowElements {
-		_, findings := read(within(`<` + name + ` id="x"/>`))
-		refused := slices.ContainsFunc(findings, func(f lint.Finding) bool {
-			return f.Level == lint.Error && f.Code == fault.ModelElement && f.Element == name && strings.Contains(f.Text, "not executed here")
-		})
-		known := slices.Contains(executed, name) || slices.Contains(documentary, name)
-		if refused == known {
-			t.Errorf("%s: refused %v, executed or documentary %v", name, refused, known)
-		}
-	}
-}
