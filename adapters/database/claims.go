@@ -126,6 +126,12 @@ func (s claims) Release(ctx context.Context, held []ports.Claim) error {
 }
 
 func (s claims) Sweep(ctx context.Context, silent time.Time, limit int) ([]ports.Ref, error) {
+	switch n, err := s.EndSessions(ctx, abandoned); {
+	case err != nil:
+		s.log.WarnContext(ctx, "sessions of stopped processes cannot be seen; their row locks stay", "error", err)
+	case n > 0:
+		s.log.WarnContext(ctx, "ended sessions whose transaction was left open", "sessions", n)
+	}
 	var found []ports.Claim
 	err := s.read(ctx, fleet, op{name: "instance_silent", args: args{"silent": silent, "limit": limit}, scan: func(r row) error {
 		var c ports.Claim

@@ -13,7 +13,7 @@ func TestSweepSparesAClaimThatBeatSinceItWasListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // it is gone with the process
+	defer s.Close()
 	ref := ports.Ref{Tenant: "t", ID: ports.ID{1}}
 	a := s.Instances().Start(t.Context(), []ports.NewInstance{{Ref: ref, Pinned: true, Status: ports.Suspended, Snapshot: []byte("s")}})[0]
 	if a.Outcome != ports.Done {

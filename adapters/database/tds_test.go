@@ -80,7 +80,7 @@ func (s *tds) accept() {
 		s.conns = append(s.conns, c)
 		s.mu.Unlock()
 		s.done.Go(func() {
-			defer c.Close() //nolint:errcheck // it may be cut already
+			defer c.Close()
 			s.serve(c)
 		})
 	}
@@ -238,7 +238,7 @@ func TestNothingRunsAfterSQLServerHasRolledBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // the test is over
+	defer db.Close()
 	open, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestStoreOnSQLServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer store.Close() //nolint:errcheck // the test is over
+			defer store.Close()
 			got := store.Instances().Start(t.Context(), []ports.NewInstance{
 				{Ref: ports.Ref{Tenant: "t", ID: ports.ID{1}}, Pinned: true, Status: ports.Suspended, Snapshot: []byte("s")},
 			})[0]

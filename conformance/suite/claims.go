@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,7 @@ func claimTests() []test {
 		{"ReleaseFreesItsOwnAlone", releaseFreesItsOwnAlone},
 		{"SweepFreesWhatIsSilentAndTellsItsOwnerApart", sweepFreesWhatIsSilent},
 		{"ForgetFreesOneReplica", forgetFreesOneReplica},
+		{"AbandonedTransactionIsEnded", abandonedTransaction},
 	}
 }
 
@@ -198,7 +200,8 @@ func sweepFreesWhatIsSilent(t *testing.T, h Harness) {
 func forgetFreesOneReplica(t *testing.T, h Harness) {
 	f := own(t, h)
 	a, b := f.pair()
-	three := f.parked(3)
+	three := f.parked(4)
+	f.own(a, "hone/1", three[3].ID)
 	f.own(a, "gone/1", three[0].ID)
 	f.own(a, "gone/operator/x", three[1].ID)
 	f.own(a, "gone-not/1", three[2].ID)
@@ -208,4 +211,33 @@ func forgetFreesOneReplica(t *testing.T, h Harness) {
 	f.want("its own", f.claim(b, "b/1", three[0].ID).Outcome, ports.Done)
 	f.want("its operator's", f.claim(b, "b/1", three[1].ID).Outcome, ports.Done)
 	f.want("another's", f.claim(b, "b/1", three[2].ID).Outcome, ports.Held)
+	f.want("a later one's", f.claim(b, "b/1", three[3].ID).Outcome, ports.Held)
+}
+
+// abandonedTransaction locks an instance's row as a stopped process would: only ending its session brings the instance back.
+func abandonedTransaction(t *testing.T, h Harness) {
+	f := own(t, h)
+	ender, can := f.open(Replica{}).(interface {
+		EndSessions(ctx context.Context, older time.Duration) (int, error)
+	})
+	if !can || !h.Dialect.Caps.Shared {
+		t.Skip("no other process can hold a row")
+	}
+	n := f.parked(1)[0]
+	f.db.Abandon(t, "UPDATE sutra_instance SET updated_at = updated_at WHERE id = "+h.Words.Literal(n.ID[:]))
+	f.want("claim of the locked row", f.claim(f.store, "a/1", n.ID).Outcome, ports.Held)
+	ended, err := ender.EndSessions(f.Context(), time.Minute)
+	f.must(err)
+	f.want("ended too young", ended, 0)
+	time.Sleep(1100 * time.Millisecond) // the servers count in their own time
+	ended, err = ender.EndSessions(f.Context(), time.Second)
+	f.must(err)
+	f.want("ended", ended, 1)
+	for range 50 {
+		if f.claim(f.store, "a/1", n.ID).Outcome == ports.Done {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal("the row is still locked")
 }

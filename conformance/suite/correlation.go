@@ -84,7 +84,8 @@ func signalledPages(t *testing.T, h Harness) {
 		n.Waits = []ports.Wait{
 			{ID: 1, Kind: ports.WaitSignal, Node: "stop", Name: name},
 			{ID: 2, Kind: ports.WaitSignal, Node: "stop", Name: name},
-			{ID: 3, Kind: ports.WaitMessage, Node: "else", Name: ports.NewKey("message", "x")},
+			{ID: 3, Kind: ports.WaitMessage, Node: "else", Name: name},
+			{ID: 4, Kind: ports.WaitSignal, Node: "else", Name: ports.NewKey("signal", "go")},
 		}
 		all = append(all, n)
 	}

@@ -21,6 +21,7 @@ func deploymentTests() []test {
 		{"SupersedesDrainsAnotherSlot", supersedesDrains},
 		{"YoungerOperationWins", youngerOperationWins},
 		{"SchedulesThatLiveOnKeepTheirTime", schedulesLiveOn},
+		{"FireNamesItsSchedule", fireNamesItsSchedule},
 		{"ActivationEnqueuesItsNotices", activationEnqueues},
 		{"EachLegHoldsRetirementBack", eachLegHoldsBack},
 		{"RetirementRacesWithStarts", retirementRaces},
@@ -43,6 +44,13 @@ func activationSwaps(t *testing.T, h Harness) {
 	first := f.active
 	v1, err := a.Changes().Version(f.Context())
 	f.must(err)
+	elsewhere := f.slot("1")
+	elsewhere.Module += "x"
+	_, out := f.activate(a, ports.Activation{Slot: elsewhere, ID: f.deployment(), Archive: []byte("other")})
+	f.settled("another module", out, ports.Done)
+	f.want("active", f.rows("deployment", "phase = 'active'"), 2)
+	f.db.Exec(t, "DELETE FROM sutra_deployment WHERE module = '"+elsewhere.Module+"'")
+
 	made, out := f.activate(b, ports.Activation{Slot: f.slot("1"), ID: f.deployment(), Archive: []byte("second")})
 	f.settled("swap", out, ports.Done)
 	f.want("number", made.Number, 2)
@@ -237,6 +245,35 @@ func schedulesLiveOn(t *testing.T, h Harness) {
 	f.want("after the drain", f.due(), "")
 }
 
+// fireNamesItsSchedule has schedules that differ in one part of their name each: a fire moves, or ends, its own alone.
+func fireNamesItsSchedule(t *testing.T, h Harness) {
+	f := own(t, h)
+	due := f.clock.Now().Add(time.Hour)
+	var all []ports.Schedule
+	for _, process := range []string{"p", "q"} {
+		for _, node := range []string{process + "1", process + "2", "n"} {
+			all = append(all, ports.Schedule{Tenant: f.tenant, Process: process, Node: node, Due: due, Left: 2})
+		}
+	}
+	first, _ := f.activate(f.store, ports.Activation{Slot: f.slot("x"), ID: f.deployment(), Archive: []byte("1"), Schedules: all})
+	f.activate(f.store, ports.Activation{Slot: f.slot("y"), ID: f.deployment(), Archive: []byte("2"), Schedules: all})
+	f.clock.move(time.Hour)
+	fire := func(fired ports.Fired, want ports.Outcome) {
+		t.Helper()
+		fired.Deployment = first.ID
+		n := f.fresh()
+		n.Consumed, n.Schedule = nil, &fired
+		f.settled("fire of "+fired.Node, f.store.Instances().Start(f.Context(), []ports.NewInstance{n})[0], want)
+	}
+	armed := func(where string) int { return f.rows("schedule", where) }
+	fire(ports.Fired{Process: "p", Node: "n", Due: due, Next: due.Add(time.Hour), Left: 1}, ports.Done)
+	f.want("moved", armed("fires_left = 1"), 1)
+	fire(ports.Fired{Process: "q", Node: "n", Due: due.Add(time.Second)}, ports.Stale)
+	fire(ports.Fired{Process: "q", Node: "n", Due: due}, ports.Done)
+	f.want("left", armed("1 = 1"), 11)
+	fire(ports.Fired{Process: "q", Node: "n", Due: due}, ports.Stale)
+}
+
 // due lists the due schedules: node/left.
 func (f *fixture) due() string {
 	f.Helper()
@@ -290,8 +327,8 @@ func eachLegHoldsBack(t *testing.T, h Harness) {
 	f.settled("commit", f.commit(a, st), ports.Done)
 	retire("without instances", ports.Held, ports.Counts{PendingOutbox: 1, ParkedTasks: 1})
 	sent := f.take(a, "w", 10)
-	f.settleAll(a, sent, ports.Sent)
-	retire("without emissions", ports.Held, ports.Counts{ParkedTasks: 1})
+	f.settleAll(a, sent, ports.Poisoned)
+	retire("with a poisoned emission", ports.Held, ports.Counts{ParkedTasks: 1})
 	out, err := a.Tasks().Fail(f.Context(), []ports.FailedTask{{TaskLock: ports.TaskLock{Tenant: f.tenant, ID: n.Tasks[0].ID}, Error: "x"}})
 	f.must(err)
 	f.settled("fail for good", out[0], ports.Done)
@@ -378,6 +415,9 @@ func archives(t *testing.T, h Harness) {
 	got, err = f.store.Deployments().Archive(f.Context(), act.ID)
 	f.must(err)
 	f.want("what is left", got == nil, true)
+	n, err = f.store.Deployments().DropArchives(f.Context(), f.clock.Now(), 10)
+	f.must(err)
+	f.want("dropped again", n, 0)
 	_, answer := f.activate(f.store, act)
 	f.settled("deployed again", answer, ports.Done)
 	got, err = f.store.Deployments().Archive(f.Context(), act.ID)

@@ -27,6 +27,8 @@ type Database interface {
 	Rows(t testing.TB, query string) [][]string
 	// Hold runs a statement in a transaction beside the store, and answers how to run more in it and how to end it.
 	Hold(t testing.TB, statement string) (more func(statement string) error, release func())
+	// Abandon leaves a transaction of the store's own role open, with this statement run in it, as a process that is stopped does.
+	Abandon(t testing.TB, statement string)
 	// Seen answers a query's one number as the store's own role sees it in a transaction of the tenant; empty: of none.
 	Seen(t testing.TB, tenant, query string) int
 	// Sever ends every connection of the store's role, as a failing network would, and says how many; -1: there are none to end.

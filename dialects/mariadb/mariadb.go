@@ -2,15 +2,21 @@
 package mariadb
 
 import (
+	"embed"
+
 	"github.com/sutra-engine/sutra/dialects"
 	"github.com/sutra-engine/sutra/dialects/mysql"
 )
+
+//go:embed sql/*.sql
+var files embed.FS
 
 // Dialect is MariaDB 10.6 and later.
 func Dialect() dialects.Dialect {
 	d := mysql.Dialect()
 	d.Name = "mariadb"
 	d.Schemes = []string{"mariadb"}
+	d.Layers = append(d.Layers, dialects.Sub(files, "sql"))
 	d.Words.Share = "LOCK IN SHARE MODE"
 	d.DSN = func(raw string) (string, error) { return mysql.DSN(raw, "tx_isolation") }
 	d.Settings = []dialects.Setting{
