@@ -183,7 +183,7 @@ func data() []sample {
 	out := `<dataOutputAssociation id="y"><assignment><from>1</from><to>n</to></assignment></dataOutputAssociation>`
 	const transformed = `<dataOutputAssociation id="y"><targetRef>n</targetRef><transformation>1</transformation></dataOutputAssociation>`
 	const given = `<dataInputAssociation id="y"><assignment><from>1</from><to>n</to></assignment></dataInputAssociation>`
-	const data = "TestDataAssociationsAreMappings"
+	const data, named = "TestDataAssociationsAreMappings", "TestInputsAndOutputsAreWrittenByName"
 	return slices.Concat([]sample{
 		{"dataObject", "TestDataLivesInItsScope", beside(`<dataObject id="x" name="thing"/>`)},
 		{"dataObjectReference", data, process(`<dataObject id="d" name="thing"/>«<dataObjectReference id="r" dataObjectRef="d"/>»`, start("s"),
@@ -198,8 +198,9 @@ func data() []sample {
 		{"targetRef", "TestTransformationsMayBeBoxed", in(`<targetRef>n</targetRef>`, transformed)},
 		{"sourceRef", "", onTask(`<dataInputAssociation id="y">«<sourceRef>n</sourceRef>»</dataInputAssociation>`)},
 		{"ioSpecification", "", onTask(`«<ioSpecification id="y"><inputSet/><outputSet/></ioSpecification>»`)},
-		{"dataInput", "", onTask(`<ioSpecification>«<dataInput id="y" name="n"/>»</ioSpecification>`)},
-		{"dataOutput", "", onTask(`<ioSpecification>«<dataOutput id="y" name="n"/>»</ioSpecification>`)},
+		{"dataInput", named, flowing(worker("x", `<ioSpecification>«<dataInput id="i" name="n"/>»</ioSpecification>`,
+			`<dataInputAssociation><targetRef>i</targetRef><transformation>1</transformation></dataInputAssociation>`))},
+		{"dataOutput", named, onTask(`<ioSpecification>«<dataOutput id="n" name="m"/>»</ioSpecification>` + transformed)},
 		{"inputSet", "", onTask(`<ioSpecification>«<inputSet id="y"/>»</ioSpecification>`)},
 		{"outputSet", "", onTask(`<ioSpecification>«<outputSet id="y"/>»</ioSpecification>`)},
 		{"dataState", "", process(start("s"), `<dataObject id="x" name="thing">«<dataState id="y" name="new"/>»</dataObject>`)},
