@@ -71,8 +71,6 @@ func beside(x string) string { return process(start("s"), "«"+x+"»") }
 func onTask(x string) string { return flowing(pass("x", x)) }
 
 // root is a process with something beside it.
-func root(x string) string { return "«" + x + "»" + process(start("s")) }
-
 // empty is an element with nothing in it.
 func empty(names ...string) []sample {
 	var out []sample
@@ -262,8 +260,14 @@ func others() []sample {
 
 func groups() []group {
 	return []group{
-		{"Activities", activities()}, {"Gateways and flows", gateways()}, {"Events", events()}, {"Loops and multi-instance", loops()}, {"Data", data()},
-		{"Drawing and notes", drawn()}, {"People", people()}, {"Definitions", services()},
+		{"Activities", activities()},
+		{"Gateways and flows", gateways()},
+		{"Events", events()},
+		{"Loops and multi-instance", loops()},
+		{"Data", data()},
+		{"Drawing and notes", drawn()},
+		{"People", people()},
+		{"Definitions", services()},
 		{"Collaboration, conversation, choreography, global tasks", others()},
 		{"Abstract in the schema", empty("activity", "baseElement", "baseElementWithMixedContent", "callableElement", "flowElement", "flowNode", "gateway", "rootElement")},
 	}
@@ -336,7 +340,7 @@ var spelled = map[string]string{
 // proof is a test that the page may name.
 type proof struct{ folder, body string }
 
-var testBody = regexp.MustCompile(`(?ms)^func (Test\w+)\(.*?^}`)
+var testBody = regexp.MustCompile(`(?ms)^func (Test\w+)\(.*?^}`) //nolint:gocritic // the second ^ is the start of a line
 
 // proofs are the tests of the reader and of the step.
 func proofs(t *testing.T) map[string]proof {
