@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,10 +92,24 @@ func streamGoesInOrder(t *testing.T, h Harness) {
 		m.Stream, m.Position, m.Payload = "partition 0", position, []byte(fmt.Sprint(position))
 		f.settled("accept", f.store.Inbox().Accept(f.Context(), []ports.Message{m})[0], ports.Done)
 	}
+	for i, elsewhere := range []struct{ channel, stream string }{{"orders", "partition 1"}, {"other", "partition 0"}} {
+		m := f.message(fmt.Sprint("elsewhere ", i))
+		m.Channel, m.Stream, m.Position, m.Payload = elsewhere.channel, elsewhere.stream, 9, []byte("9")
+		f.settled("accept", f.store.Inbox().Accept(f.Context(), []ports.Message{m})[0], ports.Done)
+	}
+	g := corner(t, f.db)
+	foreign := g.message("foreign")
+	foreign.Stream, foreign.Position, foreign.Payload = "partition 0", 9, []byte("9")
+	f.settled("accept", g.store.Inbox().Accept(f.Context(), []ports.Message{foreign})[0], ports.Done)
 	f.clock.move(time.Second)
-	for _, want := range []string{"1", "2", "3"} {
+	for i, want := range []string{"1", "2", "3"} {
 		got, err := f.store.Inbox().Pending(f.Context(), f.clock.Now(), time.Minute, 10)
 		f.must(err)
+		others := slices.IndexFunc(got, func(m ports.Message) bool { return string(m.Payload) != "9" })
+		if i == 0 {
+			f.want("handed out of all streams", len(got), 4)
+			got = got[others : others+1]
+		}
 		f.want("handed out", payloads(got), want)
 		_, err = f.store.Inbox().Finish(f.Context(), []ports.InboxRef{got[0].InboxRef})
 		f.must(err)
@@ -143,18 +158,22 @@ func keptMessages(t *testing.T, h Harness) {
 
 func deferMovesAndCounts(t *testing.T, h Harness) {
 	f := own(t, h)
-	m := f.message("m")
-	f.settled("accept", f.store.Inbox().Accept(f.Context(), []ports.Message{m})[0], ports.Done)
+	m, done := f.message("m"), f.message("done")
+	f.want("accepted", tally(f.store.Inbox().Accept(f.Context(), []ports.Message{m, done, f.message("other")})), "[done:3]")
+	_, err := f.store.Inbox().Finish(f.Context(), []ports.InboxRef{done.InboxRef})
+	f.must(err)
+	f.must(f.store.Inbox().Defer(f.Context(), []ports.InboxRef{done.InboxRef}, f.clock.Now().Add(time.Minute)))
+	f.want("deferred rows that are done", f.rows("inbox", "state = 'done' AND attempts > 0"), 0)
 	f.must(f.store.Inbox().Defer(f.Context(), []ports.InboxRef{m.InboxRef}, f.clock.Now().Add(time.Minute)))
 	f.clock.move(time.Second)
-	got, err := f.store.Inbox().Pending(f.Context(), f.clock.Now(), time.Minute, 10)
+	got, err := f.store.Inbox().Pending(f.Context(), f.clock.Now(), 30*time.Second, 10)
 	f.must(err)
-	f.want("before its time", len(got), 0)
+	f.want("before its time", payloads(got), "payload of other")
 	f.clock.move(time.Minute)
 	got, err = f.store.Inbox().Pending(f.Context(), f.clock.Now(), time.Minute, 10)
 	f.must(err)
-	f.want("rows", len(got), 1)
-	f.want("attempts", got[0].Attempts, 1)
+	f.want("rows", payloads(got), "payload of other payload of m")
+	f.want("attempts", []int{got[0].Attempts, got[1].Attempts}, []int{0, 1})
 }
 
 func finishAndBury(t *testing.T, h Harness) {
@@ -188,16 +207,19 @@ func forwardReplaces(t *testing.T, h Harness) {
 		f.must(err)
 		return out
 	}
+	f.settled("accept", a.Inbox().Accept(f.Context(), []ports.Message{f.message("another")})[0], ports.Done)
 	f.settled("first page", forward(a, "2", false, first), ports.Done)
 	f.settled("first page again", forward(b, "2", false, first), ports.Done)
 	f.clock.move(time.Second)
 	got, err := a.Inbox().Pending(f.Context(), f.clock.Now(), time.Minute, 10)
 	f.must(err)
-	f.want("pending", len(got), 3)
+	f.want("pending", len(got), 4)
 	for _, m := range got {
+		want := ""
 		if m.InboxRef == signal.InboxRef {
-			f.want("cursor", string(m.Cursor), "2")
+			want = "2"
 		}
+		f.want("cursor", string(m.Cursor), want)
 	}
 	f.settled("last page, one of it there", forward(b, "3", true, []ports.Message{first[1], f.delivery(target, "3")}), ports.Done)
 	f.settled("after the last", forward(a, "4", false, []ports.Message{f.delivery(target, "4")}), ports.Gone)
