@@ -26,6 +26,7 @@ func eachServer(t *testing.T, run func(t *testing.T, server *provision.Server)) 
 
 func TestMigrationsRunOnceByFourReplicasAtOnce(t *testing.T) {
 	eachServer(t, func(t *testing.T, server *provision.Server) {
+		t.Helper()
 		url := server.Database(t)
 		var wg sync.WaitGroup
 		for range 4 {
@@ -44,7 +45,7 @@ func TestMigrationsRunOnceByFourReplicasAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.Close() //nolint:errcheck // the test is over
+		defer s.Close()
 		if err := s.Check(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -111,6 +112,7 @@ func (f *faulty) recovers(what string) {
 
 func TestServerRestartedUnderTheStore(t *testing.T) {
 	eachServer(t, func(t *testing.T, server *provision.Server) {
+		t.Helper()
 		f := harm(t, server, 0)
 		if err := server.Restart(t.Context()); errors.Is(err, provision.ErrForeign) {
 			t.Skip(err)
@@ -140,6 +142,7 @@ func TestServerRestartedUnderTheStore(t *testing.T) {
 
 func TestServerThatTakesNoWrites(t *testing.T) {
 	eachServer(t, func(t *testing.T, server *provision.Server) {
+		t.Helper()
 		f := harm(t, server, 0)
 		if err := server.ReadOnly(t.Context()); err != nil {
 			t.Skip(err)
@@ -164,6 +167,7 @@ func TestServerThatTakesNoWrites(t *testing.T) {
 
 func TestServerThatHangs(t *testing.T) {
 	eachServer(t, func(t *testing.T, server *provision.Server) {
+		t.Helper()
 		f := harm(t, server, time.Second)
 		if err := server.Pause(); err != nil {
 			t.Skip(err)

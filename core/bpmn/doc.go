@@ -7,7 +7,8 @@
 //	camunda:type="external", camunda:topic             the same
 //	implementation="channel:<name>"                    a call over a channel; pull channels: a task for workers
 //	zeebe:ioMapping, camunda:inputOutput               input and output mappings, in document order
-//	data associations that assign or transform         the same; others only draw
+//	data associations that assign or transform         the same; others only draw; inputs and
+//	                                                   outputs of an ioSpecification are written by their names
 //	a boxed DMN literal expression in a transformation  its FEEL text
 //	http://activiti.org/bpmn                           the older namespace of camunda
 //	zeebe:subscription                                 an alias of the wait, matched by the key that the message brings

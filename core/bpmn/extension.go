@@ -291,7 +291,7 @@ func (c *compiler) stored(a *element) bool {
 	return false
 }
 
-// unboxed gives the FEEL text of a DMN literal expression, which some modelers write into transformations; any other text is itself.
+// unboxed gives the FEEL text of a DMN literal expression, which some modelling tools write into transformations; any other text is itself.
 func unboxed(text string) string {
 	if !strings.HasPrefix(text, "<") {
 		return text

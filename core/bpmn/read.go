@@ -196,6 +196,8 @@ func (c *compiler) scope(s *Scope, e *element) {
 			c.flows, c.flowIn[child] = append(c.flows, child), s
 		case "association":
 			c.links = append(c.links, child)
+		case "ioSpecification":
+			c.interfaceNames(child)
 		case "dataStoreReference":
 			c.stores[child.id()] = true
 		case "dataObject", "dataObjectReference", "property":
@@ -215,6 +217,9 @@ func (c *compiler) node(s *Scope, e *element, kind Kind) {
 	c.claim(e, n.ID)
 	c.p.Nodes, c.p.nodes[n.ID], c.elements[n] = append(c.p.Nodes, n), n, e
 	s.Nodes = append(s.Nodes, n)
+	if io := e.child("ioSpecification"); io != nil {
+		c.interfaceNames(io)
+	}
 	switch n.Kind {
 	case SubProcess, EventProcess, Transaction, AdHoc:
 		n.Inner = &Scope{Node: n}
@@ -234,6 +239,15 @@ func (c *compiler) object(s *Scope, e *element) {
 	}
 	c.objects[id] = name
 	s.Objects = append(s.Objects, name)
+}
+
+// interfaceNames remembers what the inputs and outputs of a process or activity are called, for associations that refer to them.
+func (c *compiler) interfaceNames(io *element) {
+	for _, e := range io.children {
+		if name := e.get("name"); name != "" && (e.name == "dataInput" || e.name == "dataOutput") {
+			c.objects[e.id()] = name
+		}
+	}
 }
 
 // variable names the variable behind a reference to a data object; any other text is the name itself.

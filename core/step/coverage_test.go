@@ -71,8 +71,6 @@ func beside(x string) string { return process(start("s"), "«"+x+"»") }
 func onTask(x string) string { return flowing(pass("x", x)) }
 
 // root is a process with something beside it.
-func root(x string) string { return "«" + x + "»" + process(start("s")) }
-
 // empty is an element with nothing in it.
 func empty(names ...string) []sample {
 	var out []sample
@@ -183,7 +181,7 @@ func data() []sample {
 	out := `<dataOutputAssociation id="y"><assignment><from>1</from><to>n</to></assignment></dataOutputAssociation>`
 	const transformed = `<dataOutputAssociation id="y"><targetRef>n</targetRef><transformation>1</transformation></dataOutputAssociation>`
 	const given = `<dataInputAssociation id="y"><assignment><from>1</from><to>n</to></assignment></dataInputAssociation>`
-	const data = "TestDataAssociationsAreMappings"
+	const data, named = "TestDataAssociationsAreMappings", "TestInputsAndOutputsAreWrittenByName"
 	return slices.Concat([]sample{
 		{"dataObject", "TestDataLivesInItsScope", beside(`<dataObject id="x" name="thing"/>`)},
 		{"dataObjectReference", data, process(`<dataObject id="d" name="thing"/>«<dataObjectReference id="r" dataObjectRef="d"/>»`, start("s"),
@@ -198,8 +196,9 @@ func data() []sample {
 		{"targetRef", "TestTransformationsMayBeBoxed", in(`<targetRef>n</targetRef>`, transformed)},
 		{"sourceRef", "", onTask(`<dataInputAssociation id="y">«<sourceRef>n</sourceRef>»</dataInputAssociation>`)},
 		{"ioSpecification", "", onTask(`«<ioSpecification id="y"><inputSet/><outputSet/></ioSpecification>»`)},
-		{"dataInput", "", onTask(`<ioSpecification>«<dataInput id="y" name="n"/>»</ioSpecification>`)},
-		{"dataOutput", "", onTask(`<ioSpecification>«<dataOutput id="y" name="n"/>»</ioSpecification>`)},
+		{"dataInput", named, flowing(worker("x", `<ioSpecification>«<dataInput id="i" name="n"/>»</ioSpecification>`,
+			`<dataInputAssociation><targetRef>i</targetRef><transformation>1</transformation></dataInputAssociation>`))},
+		{"dataOutput", named, onTask(`<ioSpecification>«<dataOutput id="n" name="m"/>»</ioSpecification>` + transformed)},
 		{"inputSet", "", onTask(`<ioSpecification>«<inputSet id="y"/>»</ioSpecification>`)},
 		{"outputSet", "", onTask(`<ioSpecification>«<outputSet id="y"/>»</ioSpecification>`)},
 		{"dataState", "", process(start("s"), `<dataObject id="x" name="thing">«<dataState id="y" name="new"/>»</dataObject>`)},
@@ -261,8 +260,14 @@ func others() []sample {
 
 func groups() []group {
 	return []group{
-		{"Activities", activities()}, {"Gateways and flows", gateways()}, {"Events", events()}, {"Loops and multi-instance", loops()}, {"Data", data()},
-		{"Drawing and notes", drawn()}, {"People", people()}, {"Definitions", services()},
+		{"Activities", activities()},
+		{"Gateways and flows", gateways()},
+		{"Events", events()},
+		{"Loops and multi-instance", loops()},
+		{"Data", data()},
+		{"Drawing and notes", drawn()},
+		{"People", people()},
+		{"Definitions", services()},
 		{"Collaboration, conversation, choreography, global tasks", others()},
 		{"Abstract in the schema", empty("activity", "baseElement", "baseElementWithMixedContent", "callableElement", "flowElement", "flowNode", "gateway", "rootElement")},
 	}
@@ -335,7 +340,7 @@ var spelled = map[string]string{
 // proof is a test that the page may name.
 type proof struct{ folder, body string }
 
-var testBody = regexp.MustCompile(`(?ms)^func (Test\w+)\(.*?^}`)
+var testBody = regexp.MustCompile(`(?ms)^func (Test\w+)\(.*?^}`) //nolint:gocritic // the second ^ is the start of a line
 
 // proofs are the tests of the reader and of the step.
 func proofs(t *testing.T) map[string]proof {

@@ -93,6 +93,22 @@ func TestDataAssociationsAreMappings(t *testing.T) {
 	}
 }
 
+func TestInputsAndOutputsAreWrittenByName(t *testing.T) {
+	w := newWorld(t, process(`<ioSpecification><dataOutput id="o" name="total"/></ioSpecification>`, start("s"),
+		worker("a", `<ioSpecification><dataInput id="i" name="given"/></ioSpecification>`,
+			`<dataInputAssociation><targetRef>i</targetRef><transformation>n + 1</transformation></dataInputAssociation>`,
+			`<dataOutputAssociation><targetRef>o</targetRef><transformation>answer * 2</transformation></dataOutputAssociation>`),
+		worker("b"), path("s", "a", "b")))
+	i := w.start(`{"n": 3}`)
+	if got := i.input("a", "given"); got != "4" {
+		t.Errorf("given is %s", got)
+	}
+	i.complete("a", `{"answer": 5}`)
+	if i.want("task b"); i.variable("total") != "10" {
+		t.Errorf("total is %s", i.variable("total"))
+	}
+}
+
 func TestDataLivesInItsScope(t *testing.T) {
 	w := newWorld(t, process(start("s"), sub("sub", `<dataObject id="d" name="object"/><property id="p" name="kept"/>`,
 		start("is"), script("x", "1", "object"), script("y", "2", "kept"), script("z", "object + kept", "free"), path("is", "x", "y", "z")), worker("a"), path("s", "sub", "a")))

@@ -3,8 +3,10 @@ package step_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -330,19 +332,37 @@ func waitingOf(into map[string][]*play) string {
 }
 
 // Every random model does what the oracle says after every step, with a restart between any two of them: one event a step, or two folded.
+// SUTRA_SEEDS says how many models, as SUTRA_SEEDS=10000.
 func TestRestartAtEveryCommitChangesNothing(t *testing.T) {
-	models := 400
-	if testing.Short() {
-		models = 50
-	}
-	steps := 0
-	for seed := range models {
-		steps += playModel(t, uint64(seed))
+	models, steps := seeds(t), 0
+	playing := uint64(0)
+	defer func() {
+		if t.Failed() {
+			t.Logf("it was seed %d", playing)
+		}
+	}()
+	for ; playing < models; playing++ {
+		steps += playModel(t, playing)
 		if t.Failed() {
 			return
 		}
 	}
 	t.Logf("%d models, %d steps", models, steps)
+}
+
+func seeds(t *testing.T) uint64 {
+	t.Helper()
+	if text := os.Getenv("SUTRA_SEEDS"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			t.Fatalf("SUTRA_SEEDS=%q is no number of models", text)
+		}
+		return n
+	}
+	if testing.Short() {
+		return 50
+	}
+	return 400
 }
 
 // playModel plays one random model to its end, and says in how many steps.
