@@ -13,12 +13,19 @@ const abandoned = time.Minute
 func (s *Store) EndSessions(ctx context.Context, older time.Duration) (int, error) {
 	var old []int64
 	age := args{"age": int64(older / time.Second)}
-	err := s.read(ctx, fleet, op{name: "session_old", args: age, scan: func(r row) error {
-		var id int64
-		err := r.Scan(&id)
-		old = append(old, id)
-		return err
-	}})
+	var err error
+	for try := range maxTries { // MySQL cannot show its transactions at an instant when one of them runs bytes that are no text
+		old = nil
+		err = s.read(ctx, fleet, op{name: "session_old", args: age, scan: func(r row) error {
+			var id int64
+			err := r.Scan(&id)
+			old = append(old, id)
+			return err
+		}})
+		if err == nil || s.pause(ctx, try) != nil {
+			break
+		}
+	}
 	ended := 0
 	for _, id := range old {
 		if err := s.read(ctx, fleet, op{name: "session_end", args: args{"session": id}}); err == nil {

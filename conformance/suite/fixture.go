@@ -22,6 +22,7 @@ type fixture struct {
 	clock  *frozen
 	tenant string
 	module string
+	topics string
 	active ports.DeploymentID
 	ids    *system.IDs
 	store  ports.Store // of the fixture's own doings
@@ -38,7 +39,7 @@ func own(t *testing.T, h Harness) *fixture { return corner(t, h.Own(t)) }
 func corner(t *testing.T, db Database) *fixture {
 	f := &fixture{
 		T: t, db: db, clock: &frozen{at: time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)},
-		tenant: "t" + random(8), module: "m" + random(4), ids: &system.IDs{},
+		tenant: "t" + random(8), module: "m" + random(4), topics: random(4), ids: &system.IDs{},
 	}
 	f.store = f.open(Replica{})
 	f.active = f.deploy("1").ID
@@ -112,8 +113,11 @@ func (f *fixture) emission(instance ports.InstanceID) ports.Emission {
 	}
 }
 
+// topic is the test's own: who looks for a topic's tasks may pass over those that another is just looking at.
+func (f *fixture) topic(name string) string { return name + " " + f.topics }
+
 func (f *fixture) task(topic string) ports.Task {
-	return ports.Task{ID: f.ids.New(), Wait: 3, Node: "work", Topic: topic, Inputs: []byte("{}"), Retries: 3}
+	return ports.Task{ID: f.ids.New(), Wait: 3, Node: "work", Topic: f.topic(topic), Inputs: []byte("{}"), Retries: 3}
 }
 
 func (f *fixture) message(event string) ports.Message {

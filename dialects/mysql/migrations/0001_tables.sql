@@ -137,6 +137,7 @@ CREATE TABLE IF NOT EXISTS sutra_task (
   created_at DATETIME(6) NOT NULL,
   PRIMARY KEY (id),
   KEY sutra_task_fetch (terminal, topic, lock_until, id),
+  KEY sutra_task_own (tenant, terminal, topic, lock_until, id),
   KEY sutra_task_gate (deployment, terminal),
   KEY sutra_task_instance (instance),
   KEY sutra_task_list (tenant, terminal, id)

@@ -155,6 +155,7 @@ CREATE TABLE sutra_task (
   PRIMARY KEY (id)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX sutra_task_fetch ON sutra_task (topic, lock_until, id) WHERE terminal = 0;
+CREATE INDEX sutra_task_own ON sutra_task (tenant, topic, lock_until, id) WHERE terminal = 0;
 CREATE INDEX sutra_task_gate ON sutra_task (deployment) WHERE terminal = 0;
 CREATE INDEX sutra_task_instance ON sutra_task (instance);
 CREATE INDEX sutra_task_list ON sutra_task (tenant, terminal, id);

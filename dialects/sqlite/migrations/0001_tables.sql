@@ -140,6 +140,7 @@ CREATE TABLE sutra_task (
   PRIMARY KEY (id)
 );
 CREATE INDEX sutra_task_fetch ON sutra_task (topic, lock_until, id) WHERE terminal = 0;
+CREATE INDEX sutra_task_own ON sutra_task (tenant, topic, lock_until, id) WHERE terminal = 0;
 CREATE INDEX sutra_task_gate ON sutra_task (deployment) WHERE terminal = 0;
 CREATE INDEX sutra_task_instance ON sutra_task (instance);
 CREATE INDEX sutra_task_list ON sutra_task (tenant, terminal, id);

@@ -145,6 +145,7 @@ CREATE TABLE sutra_task (
   CONSTRAINT sutra_task_pk PRIMARY KEY CLUSTERED (id) WITH (ALLOW_PAGE_LOCKS = OFF)
 );
 CREATE INDEX sutra_task_fetch ON sutra_task (topic, lock_until, id) WHERE terminal = 0 WITH (ALLOW_PAGE_LOCKS = OFF);
+CREATE INDEX sutra_task_own ON sutra_task (tenant, topic, lock_until, id) WHERE terminal = 0 WITH (ALLOW_PAGE_LOCKS = OFF);
 CREATE INDEX sutra_task_gate ON sutra_task (deployment) WHERE terminal = 0 WITH (ALLOW_PAGE_LOCKS = OFF);
 CREATE INDEX sutra_task_instance ON sutra_task (instance) WITH (ALLOW_PAGE_LOCKS = OFF);
 CREATE INDEX sutra_task_list ON sutra_task (tenant, terminal, id) WITH (ALLOW_PAGE_LOCKS = OFF);
