@@ -227,10 +227,17 @@ func groupsMixTenants(t *testing.T, h Harness) {
 func commitDropsAndAdds(t *testing.T, h Harness) {
 	f := shared(t, h)
 	a, b := f.pair()
-	n := f.parked(1)[0]
+	n, other := f.fresh(), f.fresh()
+	dropped := n.Aliases
+	other.Aliases = dropped // not unique: it stays with the other
+	n.Aliases = append([]ports.Alias{
+		{Module: f.module, Name: "order", Value: ports.NewKey("another value")},
+		{Module: f.module, Name: "order", Value: dropped[0].Value, Wait: 2},
+	}, dropped...)
+	f.start(n, other)
 	c := f.own(a, "a/1", n.ID)
 	st := f.step(c)
-	st.Drop.Aliases = n.Aliases
+	st.Drop.Aliases = dropped
 	f.clock.move(time.Minute)
 	f.settled("commit", f.commit(a, st), ports.Done)
 	got := f.load(n.ID)
@@ -240,10 +247,10 @@ func commitDropsAndAdds(t *testing.T, h Harness) {
 	f.want("last step", got.LastStep, st.ID)
 	f.want("updated", got.Updated, f.clock.Now())
 	f.want("created", got.Created, f.clock.Now().Add(-time.Minute))
-	f.want("waits", f.rows("wait", "1 = 1"), 2)
-	f.want("aliases", f.rows("alias", "1 = 1"), 0)
-	f.want("emissions", f.rows("outbox", "1 = 1"), 2)
-	f.want("history", f.rows("history", "1 = 1"), 2)
+	f.want("waits", f.rows("wait", "1 = 1"), 4)
+	f.want("aliases", f.rows("alias", "1 = 1"), 3)
+	f.want("emissions", f.rows("outbox", "1 = 1"), 3)
+	f.want("history", f.rows("history", "1 = 1"), 3)
 	f.want("claim by another", f.claim(b, "b/1", n.ID).Epoch, 2)
 }
 

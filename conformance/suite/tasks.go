@@ -133,6 +133,7 @@ func completionNamesItsLock(t *testing.T, h Harness) {
 	n := f.fresh()
 	n.Tasks = []ports.Task{f.task("x")}
 	f.start(n)
+	f.tasks(1, "another")
 	first := f.lock(f.fetch(a, "a", 1, "x")[0])
 	f.clock.move(time.Minute)
 	second := f.lock(f.fetch(a, "a", 1, "x")[0])
@@ -143,6 +144,7 @@ func completionNamesItsLock(t *testing.T, h Harness) {
 	st.Claim = f.own(a, "a/1", n.ID)
 	st.Task = &second
 	f.settled("by the lock that stands", f.commit(a, st), ports.Done)
+	f.want("tasks left", f.rows("task", "topic = 'another'"), 1)
 	again := f.step(f.own(a, "a/1", n.ID))
 	again.Task = &ports.TaskLock{Tenant: f.tenant, ID: second.ID}
 	f.settled("of a task that is gone", f.commit(a, again), ports.Gone)
