@@ -29,6 +29,7 @@ var (
 	updateRows = regexp.MustCompile(`(?s)^UPDATE (\w+) AS (\w+)\nSET (.+)\nFROM :rows AS r\nWHERE (.+)$`)
 	deleteRows = regexp.MustCompile(`(?s)^DELETE FROM (\w+) AS (\w+)\nUSING :rows AS r\nWHERE (.+)$`)
 	assigned   = regexp.MustCompile(`(^|,\s*)([a-z_]+) = `)
+	ofTenant   = regexp.MustCompile(`\b(?:\w+\.)?tenant = :tenant\b\??`)
 	token      = regexp.MustCompile(`\bIN :rows\b|:[a-z][a-z_0-9]*\??|\br\.[a-z_]+`)
 )
 
@@ -42,6 +43,9 @@ func (s *Statement) Text(d Dialect, part, n int, given func(name string) bool) T
 		return d.Bind(placeholders)
 	}
 	text := d.spell(optional(s.Parts[part], given))
+	if d.ByKey != "" && len(s.Rows) > 0 {
+		text = ofTenant.ReplaceAllString(text, d.ByKey)
+	}
 	out.SQL = token.ReplaceAllStringFunc(text, func(t string) string {
 		switch {
 		case t[0] == 'r' && !d.Rows.Inline:

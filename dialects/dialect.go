@@ -70,6 +70,7 @@ type Dialect struct {
 	Arg        func(v any) any                // what the driver cannot take as it is; nil: nothing
 	Classify   func(error) Class
 	DSN        func(url string) (string, error)
+	ByKey      string // over a group, how a tenant's condition ($0) is said so that no index is entered by it; empty: as it is
 	Together   bool   // several statements travel as one text, and the driver answers each one's count
 	Enter      string // first in every transaction, with the tenant or * as its argument; empty: nothing
 	Relax      string // in a transaction that need not wait for the disk; empty: nothing

@@ -113,7 +113,7 @@ CREATE TABLE IF NOT EXISTS sutra_outbox (
   PRIMARY KEY (id),
   KEY sutra_outbox_due (poisoned, next_attempt_at, id),
   KEY sutra_outbox_gate (deployment, poisoned),
-  KEY sutra_outbox_list (tenant, poisoned, id)
+  KEY sutra_outbox_list (tenant, id, poisoned)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4;
 
 CREATE TABLE IF NOT EXISTS sutra_task (
@@ -140,7 +140,7 @@ CREATE TABLE IF NOT EXISTS sutra_task (
   KEY sutra_task_own (tenant, terminal, topic, lock_until, id),
   KEY sutra_task_gate (deployment, terminal),
   KEY sutra_task_instance (instance),
-  KEY sutra_task_list (tenant, terminal, id)
+  KEY sutra_task_list (tenant, id, terminal)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4;
 
 CREATE TABLE IF NOT EXISTS sutra_schedule (

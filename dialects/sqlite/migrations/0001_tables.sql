@@ -115,7 +115,7 @@ CREATE TABLE sutra_outbox (
 );
 CREATE INDEX sutra_outbox_due ON sutra_outbox (next_attempt_at, id) WHERE poisoned = 0;
 CREATE INDEX sutra_outbox_gate ON sutra_outbox (deployment) WHERE poisoned = 0;
-CREATE INDEX sutra_outbox_list ON sutra_outbox (tenant, poisoned, id);
+CREATE INDEX sutra_outbox_list ON sutra_outbox (tenant, id, poisoned);
 CREATE INDEX sutra_outbox_poisoned ON sutra_outbox (id) WHERE poisoned = 1;
 
 CREATE TABLE sutra_task (
@@ -143,7 +143,7 @@ CREATE INDEX sutra_task_fetch ON sutra_task (topic, lock_until, id) WHERE termin
 CREATE INDEX sutra_task_own ON sutra_task (tenant, topic, lock_until, id) WHERE terminal = 0;
 CREATE INDEX sutra_task_gate ON sutra_task (deployment) WHERE terminal = 0;
 CREATE INDEX sutra_task_instance ON sutra_task (instance);
-CREATE INDEX sutra_task_list ON sutra_task (tenant, terminal, id);
+CREATE INDEX sutra_task_list ON sutra_task (tenant, id, terminal);
 CREATE INDEX sutra_task_terminal ON sutra_task (id) WHERE terminal = 1;
 
 CREATE TABLE sutra_schedule (

@@ -119,7 +119,7 @@ CREATE TABLE sutra_outbox (
 );
 CREATE INDEX sutra_outbox_due ON sutra_outbox (next_attempt_at, id) WHERE poisoned = 0 WITH (ALLOW_PAGE_LOCKS = OFF);
 CREATE INDEX sutra_outbox_gate ON sutra_outbox (deployment) WHERE poisoned = 0 WITH (ALLOW_PAGE_LOCKS = OFF);
-CREATE INDEX sutra_outbox_list ON sutra_outbox (tenant, poisoned, id) WITH (ALLOW_PAGE_LOCKS = OFF);
+CREATE INDEX sutra_outbox_list ON sutra_outbox (tenant, id, poisoned) WITH (ALLOW_PAGE_LOCKS = OFF);
 CREATE INDEX sutra_outbox_poisoned ON sutra_outbox (id) WHERE poisoned = 1 WITH (ALLOW_PAGE_LOCKS = OFF);
 ALTER TABLE sutra_outbox SET (LOCK_ESCALATION = DISABLE);
 
@@ -148,7 +148,7 @@ CREATE INDEX sutra_task_fetch ON sutra_task (topic, lock_until, id) WHERE termin
 CREATE INDEX sutra_task_own ON sutra_task (tenant, topic, lock_until, id) WHERE terminal = 0 WITH (ALLOW_PAGE_LOCKS = OFF);
 CREATE INDEX sutra_task_gate ON sutra_task (deployment) WHERE terminal = 0 WITH (ALLOW_PAGE_LOCKS = OFF);
 CREATE INDEX sutra_task_instance ON sutra_task (instance) WITH (ALLOW_PAGE_LOCKS = OFF);
-CREATE INDEX sutra_task_list ON sutra_task (tenant, terminal, id) WITH (ALLOW_PAGE_LOCKS = OFF);
+CREATE INDEX sutra_task_list ON sutra_task (tenant, id, terminal) WITH (ALLOW_PAGE_LOCKS = OFF);
 CREATE INDEX sutra_task_terminal ON sutra_task (id) WHERE terminal = 1 WITH (ALLOW_PAGE_LOCKS = OFF);
 ALTER TABLE sutra_task SET (LOCK_ESCALATION = DISABLE);
 
