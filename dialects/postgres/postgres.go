@@ -97,7 +97,7 @@ func dsn(raw string) (string, error) {
 		"idle_in_transaction_session_timeout": "15s",
 		"connect_timeout":                     "10",
 		// Every statement goes by key, or in the order of one. A plan that was made while a table was small would else scan it, or sort
-		// all that is due, until the first ANALYZE after it has grown. ByKey is for the same.
+		// all that is due, until there are statistics of what it has grown to. ByKey is for the same.
 		"enable_seqscan":    "off",
 		"enable_bitmapscan": "off",
 		"enable_hashjoin":   "off",
