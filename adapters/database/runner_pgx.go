@@ -8,6 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/sutra-engine/sutra/dialects"
 )
 
 // pgxRunner sends a transaction as one pipelined batch: without BEGIN the batch is one implicit transaction.
@@ -119,7 +121,11 @@ func (r pgxRunner) send(ctx context.Context, conn *pgx.Conn, to sender, batch *p
 			})
 		}
 	}
-	return r.troubled("after "+at, to.SendBatch(ctx, batch).Close())
+	err := r.troubled("after "+at, to.SendBatch(ctx, batch).Close())
+	if t, ok := errors.AsType[*trouble](err); ok && t.class == dialects.Other && conn.IsClosed() {
+		t.class = dialects.Lost // the driver has words of its own for a connection that is gone
+	}
+	return err
 }
 
 func drain(rows pgx.Rows, scan func(row) error) error {
