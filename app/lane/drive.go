@@ -17,7 +17,6 @@ type run struct {
 	held     *claim.Held
 	step     *ports.Step
 	outcomes []step.Outcome // of all events, in order of the requests
-	failure  *fault.Fault
 }
 
 // drive folds the requests by instance, claims the instances together, advances each and commits them together. A fold whose commit
@@ -111,7 +110,7 @@ func (l *lane) advance(ctx context.Context, r *run) (ready bool, again []Request
 	if res.Err != nil {
 		return false, r.answer(Answer{Err: res.Err})
 	}
-	r.step, r.outcomes, r.failure = res.Commit, res.Outcomes, res.Failure
+	r.step, r.outcomes = res.Commit, res.Outcomes
 	if r.step == nil {
 		return false, r.answer(Answer{Outcome: ports.Done, Events: r.outcomes, Status: h.Status})
 	}

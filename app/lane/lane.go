@@ -134,32 +134,39 @@ func (p *Pool) Close() {
 
 // Submit hands a request to its lane: instance work by the instance's hash, new work round robin. It waits for room until ctx ends.
 func (p *Pool) Submit(ctx context.Context, r Request) error {
-	p.gate.RLock()
-	defer p.gate.RUnlock()
-	if p.shut {
-		return fault.ShuttingDown.With("this replica is shutting down; send it to another")
-	}
-	select {
-	case p.lane(r).mailbox <- r:
-		return nil
-	case <-ctx.Done():
-		return fault.Busy.With("the lane of this work has no room; send it again later")
-	}
+	return p.hand(r, func(mailbox chan<- Request) bool {
+		select {
+		case mailbox <- r:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	})
 }
 
 // Offer is Submit that does not wait: transports that can push back use it.
 func (p *Pool) Offer(r Request) error {
+	return p.hand(r, func(mailbox chan<- Request) bool {
+		select {
+		case mailbox <- r:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// hand gives a request to its lane by put, which says whether there was room. No mailbox is closed meanwhile.
+func (p *Pool) hand(r Request, put func(chan<- Request) bool) error {
 	p.gate.RLock()
 	defer p.gate.RUnlock()
-	if p.shut {
+	switch {
+	case p.shut:
 		return fault.ShuttingDown.With("this replica is shutting down; send it to another")
-	}
-	select {
-	case p.lane(r).mailbox <- r:
-		return nil
-	default:
+	case !put(p.lane(r).mailbox):
 		return fault.Busy.With("the lane of this work has no room; send it again later")
 	}
+	return nil
 }
 
 func (p *Pool) lane(r Request) *lane {
