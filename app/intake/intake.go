@@ -199,7 +199,7 @@ func (i *Intake) settle(ctx context.Context, m *intake.Message) (lane.Answer, er
 		if routed[0].Err != nil {
 			return lane.Answer{}, routed[0].Err
 		}
-		answer, err := i.Router.Await(ctx, m, routed[0].Route, false)
+		answer, err := i.Router.Await(ctx, m, routed[0], false)
 		if err == nil && len(answer.Events) > 0 && answer.Events[0] == step.Unmatched {
 			if try < attempts {
 				continue

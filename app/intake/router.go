@@ -19,8 +19,9 @@ type Router struct{ d Deps }
 
 // Routed is a message's way, or why it has none.
 type Routed struct {
-	Route intake.Route
-	Err   error
+	Route   intake.Route
+	Lookups []ports.Lookup // what it was found by
+	Err     error
 }
 
 // Find routes a group with one question to the store. The error is trouble with the whole group.
@@ -30,7 +31,7 @@ func (r Router) Find(ctx context.Context, group []*intake.Message) ([]Routed, er
 	spans := make([]int, len(group)+1)
 	for i, m := range group {
 		lookups, err := m.Lookups()
-		out[i].Err = err
+		out[i].Lookups, out[i].Err = lookups, err
 		ask = append(ask, lookups...)
 		spans[i+1] = len(ask)
 	}
@@ -50,8 +51,8 @@ func (r Router) Find(ctx context.Context, group []*intake.Message) ([]Routed, er
 }
 
 // Send hands one message to its lane. pending says that its inbox row is there already. done hears the answer.
-func (r Router) Send(ctx context.Context, m *intake.Message, route intake.Route, pending bool, done func(lane.Answer)) error {
-	request, err := r.request(m, route, pending)
+func (r Router) Send(ctx context.Context, m *intake.Message, to Routed, pending bool, done func(lane.Answer)) error {
+	request, err := r.request(m, to, pending)
 	if err != nil {
 		return err
 	}
@@ -63,10 +64,10 @@ func (r Router) Send(ctx context.Context, m *intake.Message, route intake.Route,
 }
 
 // Await is Send that waits for the answer. A message whose unique key is held goes to the holder where the model says so.
-func (r Router) Await(ctx context.Context, m *intake.Message, route intake.Route, pending bool) (lane.Answer, error) {
+func (r Router) Await(ctx context.Context, m *intake.Message, to Routed, pending bool) (lane.Answer, error) {
 	for {
 		answers := make(chan lane.Answer, 1)
-		if err := r.Send(ctx, m, route, pending, func(a lane.Answer) { answers <- a }); err != nil {
+		if err := r.Send(ctx, m, to, pending, func(a lane.Answer) { answers <- a }); err != nil {
 			return lane.Answer{}, err
 		}
 		var a lane.Answer
@@ -75,8 +76,8 @@ func (r Router) Await(ctx context.Context, m *intake.Message, route intake.Route
 		case <-ctx.Done():
 			return lane.Answer{}, ctx.Err()
 		}
-		if a.Outcome == ports.AliasTaken && route.Start != nil && correlates(route.Start.Program.Process, route.Start.Node) {
-			route = intake.Route{Relays: []intake.Relay{{Ref: ports.Ref{Tenant: m.Inbox.Tenant, ID: a.Other}}}}
+		if a.Outcome == ports.AliasTaken && to.Route.Start != nil && correlates(to.Route.Start.Program.Process, to.Route.Start.Node) {
+			to.Route = intake.Route{Relays: []intake.Relay{{Ref: ports.Ref{Tenant: m.Inbox.Tenant, ID: a.Other}}}}
 			continue
 		}
 		return a, a.Err
@@ -95,7 +96,8 @@ func correlates(p *bpmn.Process, start *bpmn.Node) bool {
 	return false
 }
 
-func (r Router) request(m *intake.Message, route intake.Route, pending bool) (lane.Request, error) {
+func (r Router) request(m *intake.Message, to Routed, pending bool) (lane.Request, error) {
+	route := to.Route
 	consumed := &ports.Consumed{InboxRef: m.Inbox, EventID: m.EventID, Kind: ports.KindMessage, Pending: pending}
 	if route.Start != nil {
 		if served := r.d.Served.Current().Revision(m.Rev.ID); served == nil || !served.Active() {
@@ -109,11 +111,7 @@ func (r Router) request(m *intake.Message, route intake.Route, pending bool) (la
 			},
 		}}}, nil
 	}
-	lookups, err := m.Lookups()
-	if err != nil {
-		return lane.Request{}, err
-	}
-	event := m.Event(route.Relays[0].Wait, lookups)
+	event := m.Event(route.Relays[0].Wait, to.Lookups)
 	event.Consumed = consumed
 	return lane.Request{Drive: &lane.Drive{Ref: route.Relays[0].Ref, Events: []step.Event{event}}}, nil
 }

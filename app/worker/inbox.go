@@ -245,7 +245,7 @@ func (w *Inbox) route(ctx context.Context, s *settling, rows []ports.Message) {
 			s.note(row, verdictOf(w.spread(ctx, row, r.Route.Relays)))
 		default:
 			s.wg.Add(1)
-			if err := w.Router.Send(ctx, group[i], r.Route, true, func(a lane.Answer) { s.heard([]ports.Message{row}, a) }); err != nil {
+			if err := w.Router.Send(ctx, group[i], r, true, func(a lane.Answer) { s.heard([]ports.Message{row}, a) }); err != nil {
 				s.wg.Done()
 				s.note(row, verdictOf(err))
 			}
