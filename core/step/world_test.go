@@ -236,9 +236,14 @@ func (i *instance) check() {
 
 func (i *instance) snapshot() *token.Snapshot {
 	i.w.t.Helper()
-	s, err := token.Decode(i.data)
+	return snapshotOf(i.w.t, i.data)
+}
+
+func snapshotOf(t testing.TB, data []byte) *token.Snapshot {
+	t.Helper()
+	s, err := token.Decode(data)
 	if err != nil {
-		i.w.t.Fatalf("the committed snapshot cannot be read: %v", err)
+		t.Fatalf("the committed snapshot cannot be read: %v", err)
 	}
 	return s
 }
