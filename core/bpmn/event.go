@@ -28,6 +28,7 @@ func (c *compiler) event(n *Node, e *element) {
 	at, kind := c.definition(e)
 	if n.Kind == StartEvent {
 		n.Interrupting = e.is("isInterrupting", true)
+		c.startForm(e)
 	}
 	if at == nil {
 		c.plainEvent(n, e)
@@ -43,6 +44,20 @@ func (c *compiler) event(n *Node, e *element) {
 	}
 	if kind == Message && n.Kind != EndEvent && n.Kind != ThrowEvent && n.Source == nil && n.Event.Name == nil {
 		c.refuse(e, fault.ModelElement, "it names no message; give it a messageRef, or a q:source with a channel")
+	}
+}
+
+// startForm notes a form that other engines show before they start a process.
+func (c *compiler) startForm(e *element) {
+	if c.attr(e, camundaSpace, "formKey") != "" {
+		c.note(e, "the form has no effect here: whoever starts the process brings its variables")
+	}
+	if form := e.extension(zeebeSpace, "formDefinition"); form != nil {
+		for _, name := range []string{"formKey", "formId", "externalReference"} {
+			form.get(name)
+		}
+		c.binding(e, form)
+		c.note(e, "the form has no effect here: whoever starts the process brings its variables")
 	}
 }
 
