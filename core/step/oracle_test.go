@@ -462,7 +462,9 @@ func (u *uninterrupted) compare(t *testing.T, i *instance) {
 		t.Fatalf("without a restart it did\n%s\nwith restarts\n%s", strings.Join(did, "\n"), strings.Join(u.did, "\n"))
 	}
 	sent, with := got.Commit.Outbox, i.w.emitted[u.sent:]
-	same := func(a, b ports.Emission) bool { return a.Destination == b.Destination && string(a.Body) == string(b.Body) }
+	same := func(a, b ports.Emission) bool {
+		return a.Destination == b.Destination && string(a.Body) == string(b.Body)
+	}
 	if !slices.EqualFunc(sent, with, same) {
 		t.Fatalf("without a restart it sent %+v, with restarts %+v", sent, with)
 	}
