@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Cron is a cron expression as modelers write it, seconds first: second, minute, hour, day of month, month, day of week, and perhaps
-// year. Its instants are UTC. Where a day of month and a day of week are given, both have to hold. Days of the week have names:
+// Cron is a cron expression as modelers write it: a second, a minute, an hour, a day of the month, a month, a day of the week, and
+// perhaps a year. Its instants are UTC. Where a day of month and a day of week are given, both have to hold. Days of the week have names:
 // engines number them differently.
 type Cron struct {
 	seconds, minutes, hours, months, years set

@@ -72,12 +72,8 @@ func ParsePeriod(text string) (Period, error) {
 		return Period{}, bad
 	}
 	date, clock, timed := strings.Cut(body, "T")
-	months, days := date, ""
-	if at := strings.LastIndexAny(date, "YM"); at >= 0 {
-		months, days = date[:at+1], date[at+1:]
-	} else {
-		months, days = "", date
-	}
+	cut := strings.LastIndexAny(date, "YM") + 1
+	months, days := date[:cut], date[cut:]
 	if weeks, isWeeks := strings.CutSuffix(days, "W"); isWeeks {
 		n, err := strconv.ParseInt(weeks, 10, 32)
 		if err != nil || n < 0 || timed {
