@@ -12,7 +12,7 @@ import (
 // begin makes a new instance. A start that fails keeps an empty snapshot and its event; one that the model refuses leaves nothing.
 func begin(p *Program, b Begin) Result {
 	empty := &token.Snapshot{Process: p.Process.ID, Status: ports.Suspended}
-	out := advance(p, empty, Claimed{Claim: ports.Claim{Ref: b.Ref}, Step: b.Step, At: b.Event.At}, []Event{b.Event})
+	out := advance(p, empty, Claimed{Claim: ports.Claim{Ref: b.Ref}, Step: b.Step, At: b.Event.At, Refused: b.Refused}, []Event{b.Event})
 	if out.Err != nil {
 		return out.Result
 	}
@@ -98,15 +98,22 @@ func (o *outcome) rows() ports.Rows {
 // nothing has to be undone.
 func advance(p *Program, before *token.Snapshot, c Claimed, events []Event) outcome {
 	order := ordered(events)
+	if c.Most > 0 {
+		order = order[:min(c.Most, len(order))]
+	}
 	out := outcome{p: p, before: before, Result: Result{Outcomes: make([]Outcome, len(events))}}
 	r, tried, err := fold(p, before, c, events, order, out.Outcomes)
 	if err != nil {
 		out.Err = err
 		return out
 	}
+	if c.Refused != nil {
+		r.failure, tried = &failure{fault: c.Refused}, 1
+	}
 	if r.failure == nil {
 		out.run = r
 		if out.seal() {
+			out.rest()
 			return out
 		}
 	}
@@ -125,12 +132,17 @@ func advance(p *Program, before *token.Snapshot, c Claimed, events []Event) outc
 			break
 		}
 	}
-	for i, o := range out.Outcomes {
-		if o == "" {
-			out.Outcomes[i] = NotTried
+	out.rest()
+	return out
+}
+
+// rest says of every event that nothing was said of that it was not tried.
+func (o *outcome) rest() {
+	for i, said := range o.Outcomes {
+		if said == "" {
+			o.Outcomes[i] = NotTried
 		}
 	}
-	return out
 }
 
 // fold applies events in order until one fails, and says how many were tried. Two completions of tasks never go into one step: a
