@@ -145,8 +145,8 @@ func (o *outcome) rest() {
 	}
 }
 
-// fold applies events in order until one fails, and says how many were tried. Two completions of tasks never go into one step: a
-// step can prove only one lock.
+// fold applies events in order until one fails, and says how many were tried. Two completions of tasks never go into one step, which
+// can prove only one lock; nor does one message twice, which is a duplicate once the first is committed.
 func fold(p *Program, before *token.Snapshot, c Claimed, events []Event, order []int, outcomes []Outcome) (*run, int, error) {
 	s, err := load(p.Process, before)
 	if err != nil {
@@ -155,7 +155,7 @@ func fold(p *Program, before *token.Snapshot, c Claimed, events []Event, order [
 	r := newRun(p, s, c.Claim.Ref, c.Step, c.At)
 	for tried, i := range order {
 		ev := events[i]
-		if ev.Task != nil && r.effects.task != nil {
+		if ev.Task != nil && r.effects.task != nil || r.took(ev.Consumed) {
 			outcomes[i] = NotTried
 			continue
 		}
@@ -169,6 +169,11 @@ func fold(p *Program, before *token.Snapshot, c Claimed, events []Event, order [
 		}
 	}
 	return r, len(order), nil
+}
+
+// took says that the step takes this message already.
+func (r *run) took(c *ports.Consumed) bool {
+	return c != nil && slices.ContainsFunc(r.effects.consumed, func(taken ports.Consumed) bool { return taken.InboxRef == c.InboxRef })
 }
 
 // try applies one event and works until every token is parked; false: nothing waits for it. A panic is the event's failure like any
