@@ -96,6 +96,6 @@ func (s *Store) sample(ctx context.Context, c *clock) (time.Duration, error) {
 	after := c.local()
 	off := c.sample(before, after, said)
 	s.book.watch.Observe("sutra_clock_correction_seconds", off.Abs())
-	s.log.DebugContext(ctx, "compared the clock with the database's", "off", off, "known to", after.Sub(before)/2)
+	s.log.DebugContext(ctx, "compared the clock with the database's", "off", off, "known_to", after.Sub(before)/2)
 	return off, nil
 }
