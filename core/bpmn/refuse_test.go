@@ -77,6 +77,8 @@ var refusals = []struct {
 	{"q where it means nothing", fault.ModelAttribute, within(`<task id="x">` + ext(`<q:source channel="c"/>`) + `</task>`)},
 	{"a reply that continues", fault.ModelAttribute, within(`<task id="x">` + ext(`<q:reply continue="true"/>`) + `</task>`)},
 	{"a destination and a channel", fault.ModelAttribute, within(`<sendTask id="x">` + ext(`<q:send destination="http://x" channel="c"/>`) + `</sendTask>`)},
+	{"a send that matches what it does not answer", fault.ModelAttribute, within(`<sendTask id="x">` + ext(`<q:send channel="c" mode="match-inbound"/>`) + `</sendTask>`)},
+	{"an error code that nothing throws", fault.ModelAttribute, within(`<receiveTask id="x">` + ext(`<q:source channel="c"/><q:onValidation mode="route" errorCode="E"/>`) + `</receiveTask>`)},
 	{"neither true nor false", fault.ModelAttribute, within(`<task id="x">` + ext(`<q:alias name="a" expression="b" unique="maybe"/>`) + `</task>`)},
 	{"an output collection without element", fault.ModelAttribute, within(`<task id="x"><multiInstanceLoopCharacteristics><extensionElements><zeebe:loopCharacteristics inputCollection="=a" outputCollection="b"/></extensionElements></multiInstanceLoopCharacteristics></task>`)},
 
