@@ -114,6 +114,7 @@ type Begin struct {
 	Channel  string // the door, or empty
 	Event    Event  // KindStart or KindChildStart; Event.At is the step's time
 	Schedule *ports.Fired
+	Leases   []ports.Term // the singleton roles that the start acts under
 }
 
 // Claimed is the instance to advance: its claim and row.
@@ -122,7 +123,8 @@ type Claimed struct {
 	Row   ports.Instance
 	Step  ports.StepID
 	At    time.Time // database time of the step
-	Lease *ports.Term
+	// Leases are the singleton roles that the step acts under.
+	Leases []ports.Term
 }
 
 // Outcome is what became of one event.
