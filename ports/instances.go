@@ -81,7 +81,8 @@ type Emission struct {
 	Deployment  DeploymentID // empty: it belongs to no revision and holds none back
 	Instance    InstanceID
 	Seq         int64  // rises within an instance; no order between emissions is promised
-	Destination string // URL of the target: http(s)://…, amqp exchange, …; the scheme chooses the Sender
+	Destination string // URL of the target, or channel:<name>; the scheme chooses the Sender
+	Topic       string // where at a broker, as the channel says when it is sent; not stored
 	ContentType string
 	Headers     []Header
 	Body        []byte
