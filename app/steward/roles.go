@@ -65,7 +65,12 @@ func (r *Roles) Leads(role string) (ports.Term, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h, ok := r.held[role]
-	return h.term, ok && r.asked[role] && h.trust.Holds(r.Now())
+	now := r.Now()
+	if !ok || !r.asked[role] || !h.trust.Holds(now) {
+		return h.term, false
+	}
+	r.Log.Debug("acts in a role", "role", role, "term", h.term.Number, "at", now)
+	return h.term, true
 }
 
 // Run takes and renews leases until ctx ends, and gives them back then.
@@ -83,7 +88,9 @@ func (r *Roles) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			t.Stop()
-			r.giveBack(ctx, func(string) bool { return true })
+			terms := r.let(func(string) bool { return true })
+			r.Log.DebugContext(ctx, "trusts no role any more", "at", r.Now())
+			r.giveBack(ctx, terms)
 			return
 		case <-r.bell:
 		case <-t.C:
@@ -106,7 +113,7 @@ func (r *Roles) round(ctx context.Context) {
 		asked.Go(func() { r.hold(ctx, role) })
 	}
 	r.mu.Unlock()
-	r.giveBack(ctx, func(role string) bool { return dropped[role] })
+	r.giveBack(ctx, r.let(func(role string) bool { return dropped[role] }))
 	asked.Wait()
 }
 
@@ -135,13 +142,16 @@ func (r *Roles) hold(ctx context.Context, role string) {
 	if !had || was.term.Number != term.Number {
 		r.Log.InfoContext(ctx, "leading", "role", role, "term", term.Number)
 	}
-	r.held[role] = holding{term, lease.Since(asked, r.TTL, term.Number)}
+	h := holding{term, lease.Since(asked, r.TTL, term.Number)}
+	r.held[role] = h
+	r.Log.DebugContext(ctx, "trusts a role", "role", role, "term", term.Number, "from", r.Now(), "until", h.trust.Until())
 	r.Watch.Count("sutra_lease_attempts_total", 1, "role", role, "outcome", "held")
 }
 
-// giveBack ends what is held of some roles.
-func (r *Roles) giveBack(ctx context.Context, over func(role string) bool) {
+// let ends the trust in some roles, and answers the terms that are to be given back.
+func (r *Roles) let(over func(role string) bool) []ports.Term {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	var terms []ports.Term
 	for role, h := range r.held {
 		if over(role) {
@@ -149,7 +159,10 @@ func (r *Roles) giveBack(ctx context.Context, over func(role string) bool) {
 			delete(r.held, role)
 		}
 	}
-	r.mu.Unlock()
+	return terms
+}
+
+func (r *Roles) giveBack(ctx context.Context, terms []ports.Term) {
 	if len(terms) == 0 {
 		return
 	}
