@@ -171,10 +171,11 @@ func (c *consumer) tell(ctx context.Context, in ports.Incoming, receipt ports.Re
 	}
 	f := fault.Of(err)
 	about := []any{"tenant", c.door.tenant, "channel", c.door.channel, "event", string(in.EventID), "code", f.Code, "error", err}
-	switch {
-	case ruling.Disposal == ports.Refuse:
+	switch ruling.Disposal {
+	case ports.Acknowledge:
+	case ports.Refuse:
 		c.Log.WarnContext(ctx, "a message is refused for good; the broker puts it to its dead letters, if it has a place for them", about...)
-	case ruling.Disposal == ports.Requeue:
+	case ports.Requeue:
 		c.Log.InfoContext(ctx, "a message is given back to its broker and comes again", append(about, "after", ruling.After)...)
 	}
 }

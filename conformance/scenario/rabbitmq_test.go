@@ -57,21 +57,18 @@ func rabbit(t *testing.T, settings scenario.Settings, alone bool) (*scenario.Fle
 		t.Skip(err)
 	}
 	f := fleet(t, settings)
-	broker, err := (*provision.Broker)(nil), error(nil)
+	from := sharedRabbit
 	if alone {
-		broker, err = provision.StartBroker(t.Context(), "rabbitmq")
-	} else {
-		broker, err = sharedRabbit.get()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if alone {
+		from = &sharedBroker{kind: "rabbitmq"}
 		t.Cleanup(func() {
-			if err := broker.Close(); err != nil {
+			if err := from.close(); err != nil {
 				t.Error(err)
 			}
 		})
+	}
+	broker, err := from.get()
+	if err != nil {
+		t.Fatal(err)
 	}
 	r := f.Rabbit(broker, "orders", "shipped", "ticks", "counted")
 	r.Bind("counted", "amq.direct")
