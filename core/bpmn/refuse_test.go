@@ -185,7 +185,7 @@ func TestEveryRefusalHasATest(t *testing.T) {
 
 // otherModel are codes of decision models, and of what whole archives are checked for.
 var otherModel = map[fault.Code]bool{
-	fault.PatternInvalid: true, fault.ProcessTwice: true, fault.DecisionNone: true, fault.DecisionInvalid: true, fault.DecisionType: true,
+	fault.PatternInvalid: true, fault.ProcessTwice: true, fault.ModelChannelUse: true, fault.DecisionNone: true, fault.DecisionInvalid: true, fault.DecisionType: true,
 }
 
 func TestAllViolationsAtOnce(t *testing.T) {

@@ -15,6 +15,7 @@ const channels = `channels:
   - {name: begin, transport: http, auth: {scheme: none}}
   - {name: checked, transport: http, schema: order, auth: {scheme: none}}
   - {name: near, transport: local}
+  - {name: bus, transport: rabbitmq, bind: main/orders}
 `
 
 // compile compiles a package with these elements in one process.
@@ -43,6 +44,8 @@ func TestPackagesThatPromiseWhatTheyLackAreRefused(t *testing.T) {
 		elements string
 	}{
 		{"an unknown channel", fault.ModelChannelUnknown, `<receiveTask id="x">` + ext(`<q:source channel="none"/>`) + `</receiveTask>`},
+		{"a call over a broker", fault.ModelChannelUse, `<serviceTask id="x" implementation="channel:bus"/>`},
+		{"a send that a broker's channel takes nowhere", fault.ModelChannelUse, `<sendTask id="x">` + ext(`<q:send channel="bus"/>`) + `</sendTask>`},
 		{"an unknown template", fault.ModelTemplateUnknown, `<scriptTask id="x" scriptFormat="template"><script>none.txt</script></scriptTask>`},
 		{"an unknown process", fault.ModelCallUnknown, `<callActivity id="x" calledElement="none"/>`},
 		{"a dispatch to an unknown process", fault.ModelCallUnknown, `<callActivity id="x">` + ext(`<q:dispatch onNoMatch="skip"><q:case when="true" calledElement="none"/></q:dispatch>`) + `</callActivity>`},
