@@ -4,6 +4,7 @@
 package migrate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -17,7 +18,7 @@ import (
 type Plan struct {
 	Nodes            map[string]string // old BPMN id → new, of nodes and sequence flows; an id that is left out stays itself
 	Resume           bool              // FAILED ones go on
-	Event            step.KeptEvent    // what becomes of the event that a FAILED one failed at
+	Event            step.KeptEvent    // what becomes of the event that a FAILED one failed at; empty: it happens again
 	RecomputeTimers  bool              // timers are armed anew, as of now; else they keep when they are due
 	DropCompensation bool              // what can no longer be undone is forgotten; else it is a violation
 }
@@ -74,6 +75,7 @@ func (r Result) Refused() *fault.Fault {
 
 // Instance moves one instance, whose snapshot is decoded as s, from one program to another. The error is trouble: nothing was decided.
 func Instance(from, to *step.Program, c step.Claimed, s *token.Snapshot, plan Plan, facts Facts) (Result, error) {
+	plan.Event = cmp.Or(plan.Event, step.ReplayEvent)
 	m := &move{from: from, to: to, plan: plan, facts: facts, old: s, tokens: map[token.ID]*token.Token{}, scopes: map[token.ID]*place{}}
 	m.rewrite()
 	if len(m.out.Violations) > 0 {
