@@ -117,7 +117,7 @@ func assemble(ctx context.Context, s settings, store ports.Store, log *slog.Logg
 		Senders: map[string]ports.Sender{"http": sender, "https": sender, "callback+http": callback, "callback+https": callback},
 	})
 	server := httpapi.New(httpapi.Deps{
-		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
+		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Migrator: r.Operator, Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
 		Health: r, Metrics: metrics.Handler(), Clock: store.Clock(), Log: log, Keys: s.keys, MaxArchive: s.replica.Archives.Archive, MaxPayload: s.replica.MaxPayload,
 		Duration: duration, Open: s.open,
 	}, listener)
