@@ -29,6 +29,9 @@ type Incoming struct {
 	Headers     []Header
 	Body        []byte
 	Received    time.Time
+	Leases      []Term // the singleton roles that it was taken under
+	Stream      string // ordered channels: what its position counts in
+	Position    int64
 }
 
 // Receipt is what a message's sender is told.
@@ -36,6 +39,7 @@ type Receipt struct {
 	Instance  InstanceID // zero: none yet
 	Tenant    string
 	Duplicate bool
+	Durable   bool      // it is kept or applied, whatever came of it: sending it again changes nothing
 	Answer    *Response // nil: accepted, no reply (yet)
 }
 
@@ -130,7 +134,7 @@ type TaskQueue interface {
 	Error(ctx context.Context, tenants []string, lock TaskLock, code, message string, variables []byte) (accepted bool, err error)
 }
 
-// Secrets resolves references (env:NAME, file:PATH) at run time.
+// Secrets resolves references (env:NAME, file:PATH, broker:NAME) at run time.
 type Secrets interface {
 	Resolve(reference string) (string, error)
 }

@@ -2,6 +2,7 @@ package database
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -145,6 +146,7 @@ type writing struct {
 	now    time.Time
 	rows   map[string][]any // by statement
 	locked []string         // deployments to lock
+	leases []ports.Term     // that have to stand
 	until  time.Time        // of locks that are extended
 }
 
@@ -172,6 +174,10 @@ func (w *writing) ops() []op {
 		w.add("deployment_share", id)
 		w.add("deployment_active", id)
 	}
+	for _, t := range terms(w.leases) {
+		w.add("lease_share", t.Role)
+		w.add("lease_stands", t.Role, t.Holder, t.Number)
+	}
 	all := args{"tenant": w.tenant, "now": w.now, "why": "void", "until": w.until}
 	var out []op
 	for _, name := range order() {
@@ -182,10 +188,20 @@ func (w *writing) ops() []op {
 	return out
 }
 
+// terms are each of these once, in one order.
+func terms(all []ports.Term) []ports.Term {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b ports.Term) int {
+		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Holder, b.Holder), cmp.Compare(a.Number, b.Number))
+	})
+	return slices.CompactFunc(all, func(a, b ports.Term) bool { return a.Role == b.Role && a.Holder == b.Holder && a.Number == b.Number })
+}
+
 func (w *writing) start(n *ports.NewInstance, pending bool) {
 	if !n.Pinned {
 		w.locked = append(w.locked, string(n.Deployment))
 	}
+	w.leases = append(w.leases, n.Leases...)
 	if n.Consumed != nil {
 		w.consume(n.ID, ports.StepID{}, n.Consumed, pending)
 	}
@@ -218,10 +234,7 @@ func (w *writing) step(st *ports.Step, pending []bool) {
 	if t := st.Task; t != nil {
 		w.add("task_complete", t.ID, t.Worker, t.Epoch)
 	}
-	if l := st.Lease; l != nil {
-		w.add("lease_share", l.Role)
-		w.add("lease_stands", l.Role, l.Holder, l.Number)
-	}
+	w.leases = append(w.leases, st.Leases...)
 	w.drop(id, st)
 	deployment, process := st.Deployment, ""
 	if m := st.Move; m != nil {
@@ -294,6 +307,7 @@ func (w *writing) emit(e *ports.Emission) {
 }
 
 func (w *writing) accept(m *ports.Message) {
+	w.leases = append(w.leases, m.Leases...)
 	accepted, next := m.Accepted, m.NextAttempt
 	if accepted.IsZero() {
 		accepted = w.now

@@ -58,6 +58,7 @@ func (q *question) start(n *ports.NewInstance) {
 	if n.Schedule != nil {
 		q.add("schedule_state", n.Schedule.Deployment)
 	}
+	q.lease(n.Leases)
 	q.alias(n.Aliases)
 }
 
@@ -69,9 +70,7 @@ func (q *question) step(st *ports.Step) {
 	if st.Task != nil {
 		q.add("task_state", st.Task.ID)
 	}
-	if st.Lease != nil {
-		q.add("lease_state", st.Lease.Role)
-	}
+	q.lease(st.Leases)
 	if st.Move != nil {
 		q.add("deployment_state", st.Move.To)
 	}
@@ -84,6 +83,22 @@ func (q *question) alias(all []ports.Alias) {
 			q.add("alias_holder", uniqueKey(q.tenant, a))
 		}
 	}
+}
+
+func (q *question) lease(all []ports.Term) {
+	for _, t := range all {
+		q.add("lease_state", t.Role)
+	}
+}
+
+// passed tells whether one of the terms is over: Stale, or nothing.
+func (q *question) passed(all []ports.Term) ports.Answer {
+	for _, t := range all {
+		if now := q.leases[t.Role]; now.Holder != t.Holder || now.Number != t.Number {
+			return ports.Answer{Outcome: ports.Stale, Detail: "the lease " + t.Role + " has another term"}
+		}
+	}
+	return ports.Answer{}
 }
 
 // started tells what became of a start, as far as the answers say, and whether its message is there and pending.
@@ -104,6 +119,9 @@ func (q *question) started(n *ports.NewInstance) (a ports.Answer, pending bool) 
 		return ports.Answer{Outcome: ports.NotActive}, pending
 	case n.Schedule != nil && !q.due[scheduled{n.Schedule.Deployment, n.Schedule.Process, n.Schedule.Node}].Equal(n.Schedule.Due):
 		return ports.Answer{Outcome: ports.Stale, Detail: "the schedule is not due at that time"}, pending
+	}
+	if a := q.passed(n.Leases); a.Outcome != ports.Unsettled {
+		return a, pending
 	}
 	return q.taken(n.Tenant, n.ID, n.Aliases), pending
 }
@@ -136,8 +154,8 @@ func (q *question) stepped(st *ports.Step, pending []bool) ports.Answer {
 			return ports.Answer{Outcome: ports.LockLost}
 		}
 	}
-	if l := st.Lease; l != nil && (q.leases[l.Role].Holder != l.Holder || q.leases[l.Role].Number != l.Number) {
-		return ports.Answer{Outcome: ports.Stale, Detail: "the lease " + l.Role + " has another term"}
+	if a := q.passed(st.Leases); a.Outcome != ports.Unsettled {
+		return a
 	}
 	if m := st.Move; m != nil && q.phases[m.To] != ports.Active {
 		return ports.Answer{Outcome: ports.NotActive}

@@ -106,6 +106,7 @@ func (r Router) request(m *intake.Message, to Routed, pending bool) (lane.Reques
 		return lane.Request{Start: &lane.Start{Program: route.Start.Program, Begin: step.Begin{
 			Ref:     ports.Ref{Tenant: m.Inbox.Tenant, ID: r.d.IDs.New()},
 			Channel: m.Channel.Name,
+			Leases:  m.Leases,
 			Event: step.Event{
 				Kind: step.KindStart, Node: route.Start.Node.ID, Payload: m.Value, Headers: m.Headers, Consumed: consumed,
 			},
@@ -113,5 +114,5 @@ func (r Router) request(m *intake.Message, to Routed, pending bool) (lane.Reques
 	}
 	event := m.Event(route.Relays[0].Wait, to.Lookups)
 	event.Consumed = consumed
-	return lane.Request{Drive: &lane.Drive{Ref: route.Relays[0].Ref, Events: []step.Event{event}}}, nil
+	return lane.Request{Drive: &lane.Drive{Ref: route.Relays[0].Ref, Events: []step.Event{event}, Leases: m.Leases}}, nil
 }

@@ -56,8 +56,13 @@ func NewInbox(d InboxDeps) *Inbox {
 // Wake makes the worker look at once: a step on this replica has written deliveries.
 func (w *Inbox) Wake() { w.bell.ring() }
 
-// Drive takes a row that was just made durable. Without room it is left to the poll, which finds it by its age.
+// Drive takes a row that was just made durable. Without room it is left to the poll, which finds it by its age. A row of a stream is
+// left to the database, which alone knows whose turn it is.
 func (w *Inbox) Drive(m ports.Message) {
+	if m.Stream != "" {
+		w.bell.ring()
+		return
+	}
 	select {
 	case w.pushed <- m:
 		w.bell.ring()
@@ -109,7 +114,7 @@ func (w *Inbox) round(ctx context.Context) (more bool, err error) {
 			if err != nil {
 				return false, err
 			}
-			rows = append(rows, kept...)
+			rows = append(rows, heads(kept)...)
 			continue
 		default:
 		}
@@ -119,7 +124,23 @@ func (w *Inbox) round(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, errors.Join(err, w.drive(ctx, rows))
 	}
-	return full || len(due) >= w.Batch, w.drive(ctx, unique(append(rows, due...)))
+	streams := slices.ContainsFunc(due, func(m ports.Message) bool { return m.Stream != "" }) // the next of each has its turn now
+	return full || streams || len(due) >= w.Batch, w.drive(ctx, unique(append(rows, due...)))
+}
+
+// heads leaves of every stream its first row alone: the others wait until it is done.
+func heads(rows []ports.Message) []ports.Message {
+	type stream struct{ tenant, channel, name string }
+	first := map[stream]int64{}
+	for _, m := range rows {
+		s := stream{m.Tenant, m.Channel, m.Stream}
+		if position, there := first[s]; m.Stream != "" && (!there || m.Position < position) {
+			first[s] = m.Position
+		}
+	}
+	return slices.DeleteFunc(rows, func(m ports.Message) bool {
+		return m.Stream != "" && m.Position != first[stream{m.Tenant, m.Channel, m.Stream}]
+	})
 }
 
 func (w *Inbox) drain() (rows []ports.Message, full bool) {

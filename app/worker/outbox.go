@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sutra-engine/sutra/app/converge"
+	"github.com/sutra-engine/sutra/core/channel"
 	"github.com/sutra-engine/sutra/core/deliver"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
@@ -197,6 +198,9 @@ func (w *Outbox) resolve(e *ports.Emission) error {
 		return fault.NotReady.With("this replica does not serve deployment %s", e.Deployment)
 	}
 	c := served.Channels[name]
+	if c.Transport.Brokered() {
+		return w.toBroker(e, c)
+	}
 	if c.URL == "" {
 		return fault.SendRefused.With("channel %q of deployment %s has no url to send to", name, e.Deployment)
 	}
@@ -218,6 +222,17 @@ func (w *Outbox) resolve(e *ports.Emission) error {
 	}
 	e.Headers = append(append([]ports.Header(nil), e.Headers...), header)
 	return nil
+}
+
+// toBroker finds the broker that a channel names.
+func (w *Outbox) toBroker(e *ports.Emission, c channel.Channel) error {
+	out := c.Out()
+	if out.Path == "" {
+		return fault.SendRefused.With("channel %q of deployment %s says nothing of where messages go", c.Name, e.Deployment)
+	}
+	address, err := w.Secrets.Resolve(out.Reference())
+	e.Destination, e.Topic = address, out.Path
+	return err
 }
 
 // judge says what became of an attempt. A call's answer, or its final failure, is a delivery in the settling transaction.

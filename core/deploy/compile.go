@@ -199,8 +199,8 @@ func (c *compiler) readChannels() {
 	c.findings = append(c.findings, findings...)
 	for _, ch := range channels {
 		c.rev.Channels[ch.Name] = ch
-		if slices.Contains([]channel.Transport{channel.RabbitMQ, channel.NATS, channel.Kafka}, ch.Transport) {
-			c.refuse(fault.TransportMissing, channel.File, ch.Line, "channel %q travels over %s, which this build does not speak; use http, pull or local", ch.Name, ch.Transport)
+		if ch.Transport == channel.NATS || ch.Transport == channel.Kafka {
+			c.refuse(fault.TransportMissing, channel.File, ch.Line, "channel %q travels over %s, which this build does not speak; use http, rabbitmq, pull or local", ch.Name, ch.Transport)
 		}
 		if ch.Schema != "" && c.rev.Schemas[ch.Schema] == nil {
 			c.refuse(fault.SchemaInvalid, channel.File, ch.Line, "channel %q names schema %q; there is no schemas/%s.json", ch.Name, ch.Schema, ch.Schema)
@@ -294,6 +294,7 @@ func (c *compiler) checkNames() {
 		for _, n := range p.Nodes {
 			c.checkDecision(p, n)
 			c.checkModes(p, n)
+			c.checkBrokers(p, n)
 			for _, use := range uses(n) {
 				if use.channel != "" && c.rev.Channels[use.channel].Name == "" {
 					c.missing(p, n, fault.ModelChannelUnknown, "channel", use.channel, slices.Sorted(maps.Keys(c.rev.Channels)))
@@ -302,6 +303,23 @@ func (c *compiler) checkNames() {
 					c.missing(p, n, fault.ModelTemplateUnknown, "template", use.template, slices.Sorted(maps.Keys(c.templates)))
 				}
 			}
+		}
+	}
+}
+
+// checkBrokers refuses what a broker's channel cannot do: a call over it, whose answer nobody would match, and a send with no way out.
+func (c *compiler) checkBrokers(p *bpmn.Process, n *bpmn.Node) {
+	refuse := func(format string, args ...any) {
+		c.findings = append(c.findings, lint.Finding{
+			Level: lint.Error, Code: fault.ModelChannelUse, File: p.File, Line: n.Line, Element: string(n.Kind), ID: n.ID, Text: fmt.Sprintf(format, args...),
+		})
+	}
+	if n.Task != nil && c.rev.Channels[n.Task.Channel].Transport.Brokered() {
+		refuse("calls over channel %q, whose broker gives no answers; send with q:send and catch the answer as a message", n.Task.Channel)
+	}
+	if n.Send != nil {
+		if ch := c.rev.Channels[n.Send.Channel]; ch.Transport.Brokered() && ch.To == "" {
+			refuse("sends over channel %q, which says nothing of where messages go; give the channel a to", n.Send.Channel)
 		}
 	}
 }

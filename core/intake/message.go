@@ -38,12 +38,19 @@ type Message struct {
 	EventID []byte
 	Value   feel.Value
 	Headers []ports.Header
+
+	Leases   []ports.Term // the singleton roles that it was taken under
+	Stream   string       // ordered channels: what its position counts in
+	Position int64
 }
 
 // Read decodes and checks a message that came to a channel of rev. fresh is its event id where the sender gave none: such a message
 // is nobody's duplicate. A refusal has a code, and nothing was written.
 func Read(rev *deploy.Revision, ch channel.Channel, in ports.Incoming, fresh ports.ID) (Message, error) {
-	m := Message{Rev: rev, Channel: ch, Name: ch.Name, Headers: in.Headers}
+	m := Message{Rev: rev, Channel: ch, Name: ch.Name, Headers: in.Headers, Leases: in.Leases}
+	if ch.Ordered {
+		m.Stream, m.Position = in.Stream, in.Position
+	}
 	value, err := decode(ch.Codec, &in)
 	if err != nil {
 		return m, err
@@ -123,6 +130,9 @@ func (m *Message) eventID(in ports.Incoming) ([]byte, error) {
 	case "digest":
 		sum := sha256.Sum256(in.Body)
 		return []byte("sha256:" + hex.EncodeToString(sum[:])), nil
+	}
+	if len(in.EventID) == 0 && m.Channel.Transport.Brokered() { // a broker delivers again what nobody could tell from a new message
+		return nil, fault.EventIDMissing.With("the message has no id of its own, and channel %q says of no other; send one, or give the channel an event-id (header:…, payload:…, digest)", m.Channel.Name)
 	}
 	return in.EventID, nil
 }

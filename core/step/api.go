@@ -114,6 +114,7 @@ type Begin struct {
 	Channel  string // the door, or empty
 	Event    Event  // KindStart or KindChildStart; Event.At is the step's time
 	Schedule *ports.Fired
+	Leases   []ports.Term // the singleton roles that the start acts under
 	Refused  *fault.Fault // why the database refused this start for its content: the failure of its event
 }
 
@@ -123,7 +124,8 @@ type Claimed struct {
 	Row   ports.Instance
 	Step  ports.StepID
 	At    time.Time // database time of the step
-	Lease *ports.Term
+	// Leases are the singleton roles that the step acts under.
+	Leases []ports.Term
 	// Most is how many events are folded, the others being NotTried; 0: all.
 	Most int
 	// Refused says why the database refused the step of the first event for its content: it is that event's failure.

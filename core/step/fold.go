@@ -21,7 +21,7 @@ func begin(p *Program, b Begin) Result {
 	}
 	n := &ports.NewInstance{
 		Ref: b.Ref, Deployment: p.Deployment, Module: p.Module, Process: p.Process.ID, Channel: b.Channel, Status: out.after.Status,
-		Snapshot: out.data, Fault: out.stored, Schedule: b.Schedule, Rows: out.rows(),
+		Snapshot: out.data, Fault: out.stored, Schedule: b.Schedule, Leases: b.Leases, Rows: out.rows(),
 	}
 	if b.Event.Parent != nil {
 		n.Parent, n.Pinned = &b.Event.Parent.Parent, true
@@ -50,7 +50,7 @@ func resume(p *Program, c Claimed, events []Event) Result {
 	out.Result.Commit = &ports.Step{
 		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Status: out.after.Status,
 		Snapshot: out.data, Fault: out.stored, Consumed: out.run.effects.consumed, Void: out.run.effects.void, Task: out.run.effects.task,
-		Lease: c.Lease, Drop: out.drop, Rows: rows,
+		Leases: c.Leases, Drop: out.drop, Rows: rows,
 	}
 	return out.Result
 }

@@ -40,7 +40,7 @@ func restore(p *Program, c Claimed, event KeptEvent) Result {
 	}
 	out.Result.Commit = &ports.Step{
 		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Status: out.after.Status,
-		Snapshot: out.data, Lease: c.Lease, Drop: out.drop, Rows: out.rows(),
+		Snapshot: out.data, Leases: c.Leases, Drop: out.drop, Rows: out.rows(),
 	}
 	return out.Result
 }

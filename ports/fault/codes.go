@@ -34,6 +34,7 @@ const (
 	ShuttingDown   Code = "SUTRA.RUNTIME.REPLICA.SHUTTING_DOWN"
 	StepPanicked   Code = "SUTRA.RUNTIME.STEP.PANICKED"
 	NotReady       Code = "SUTRA.RUNTIME.REPLICA.NOT_READY"
+	TermPassed     Code = "SUTRA.RUNTIME.SINGLETON.TERM_PASSED"
 
 	ChannelUnknown  Code = "SUTRA.INTAKE.CHANNEL.UNKNOWN"
 	BodyTooLarge    Code = "SUTRA.INTAKE.BODY.TOO_LARGE"
@@ -136,6 +137,7 @@ var table = append([]Entry{
 	{ShuttingDown, Redeliver, 503},
 	{StepPanicked, Bug, 500},
 	{NotReady, Redeliver, 503},
+	{TermPassed, Redeliver, 409},
 	{ChannelUnknown, Reject, 404},
 	{BodyTooLarge, Reject, 413},
 	{BodyUndecodable, Reject, 400},
