@@ -62,6 +62,8 @@ const (
 	KindChildEscalation EventKind = "child-escal"
 	KindCancel          EventKind = "cancel" // by an operator, or by the parent
 	KindSetVariables    EventKind = "set-variables"
+	KindMigrate         EventKind = "migrate" // in journals alone
+	KindWake            EventKind = "wake"    // conditions are evaluated, and gateways that join are asked, without anything having happened
 )
 
 // Event is one thing that happened to an instance. Fields that its kind does not need are zero.

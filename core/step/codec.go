@@ -107,7 +107,7 @@ var kinds = map[ports.MessageKind]EventKind{
 	ports.KindMessage: KindMessage, ports.KindStart: KindStart, ports.KindRelay: KindMessage, ports.KindSignal: KindSignal, ports.KindSignalled: KindSignal,
 	ports.KindChildStart: KindChildStart, ports.KindChildDone: KindChildDone, ports.KindChildError: KindChildError,
 	ports.KindChildEscalation: KindChildEscalation, ports.KindChildCancel: KindCancel, ports.KindCallReply: KindCallReply,
-	ports.KindCallFailed: KindCallFailed, ports.KindTaskDone: KindTaskDone, ports.KindTaskError: KindTaskError, ports.KindReplay: "",
+	ports.KindCallFailed: KindCallFailed, ports.KindTaskDone: KindTaskDone, ports.KindTaskError: KindTaskError, ports.KindReplay: "", ports.KindWake: KindWake,
 }
 
 func eventOf(m ports.Message) (Event, error) {
