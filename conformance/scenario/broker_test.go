@@ -1,21 +1,25 @@
 package scenario_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/sutra-engine/sutra/client/wire"
 	"github.com/sutra-engine/sutra/conformance/provision"
 	"github.com/sutra-engine/sutra/conformance/scenario"
+	"github.com/sutra-engine/sutra/core/archive"
 )
 
 // What brokers need of a database is in the suite, on every dialect; whole fleets on brokers are proven on one.
@@ -58,19 +62,32 @@ type brokered struct {
 	queues *scenario.Queues
 }
 
-// onBrokers runs a test on each kind of broker that is here. Its queues give up a consumer that is silent for so long.
-func onBrokers(t *testing.T, broken bool, silent time.Duration, settings scenario.Settings, run func(b brokered)) {
+// condition is what a test asks of its brokers.
+type condition struct {
+	kinds    []string      // nil: each kind is proven
+	alone    bool          // the test breaks it
+	silent   time.Duration // after which a consumer that says nothing has lost its message
+	settings scenario.Settings
+}
+
+// onBrokers runs a test on each kind of broker that is here.
+func onBrokers(t *testing.T, c condition, run func(b brokered)) {
+	t.Helper()
 	if *dialect != brokersOn {
 		t.Skip("fleets on brokers are proven on " + brokersOn + " (-dialect=" + brokersOn + ")")
 	}
-	for _, kind := range provision.Brokers() {
+	t.Parallel()
+	if c.kinds == nil {
+		c.kinds = provision.Brokers()
+	}
+	for _, kind := range c.kinds {
 		t.Run(kind, func(t *testing.T) {
 			if err := provision.FindBroker(kind); err != nil {
 				t.Skip(err)
 			}
-			f := fleet(t, settings)
+			f := fleet(t, c.settings)
 			from := sharedBrokers[kind]
-			if broken {
+			if c.alone {
 				from = &sharedBroker{kind: kind}
 				t.Cleanup(func() {
 					if err := from.close(); err != nil {
@@ -82,7 +99,7 @@ func onBrokers(t *testing.T, broken bool, silent time.Duration, settings scenari
 			if err != nil {
 				t.Fatal(err)
 			}
-			run(brokered{t, f, f.Queues(broker, silent)})
+			run(brokered{t, f, f.Queues(broker, c.silent)})
 		})
 	}
 }
@@ -173,7 +190,7 @@ func taken(r *scenario.Replica, outcome string) int {
 
 func TestTwoReplicasShareAQueue(t *testing.T) {
 	const number = 500
-	onBrokers(t, false, 20*time.Second, nil, func(b brokered) {
+	onBrokers(t, condition{silent: 20 * time.Second}, func(b brokered) {
 		b.queues.Put("orders", ordersOf(1, number)...)
 		one, two := b.launch("a"), b.launch("b")
 		began := time.Now()
@@ -200,7 +217,7 @@ func TestTwoReplicasShareAQueue(t *testing.T) {
 // other, which knows them.
 func TestConsumerKilledBeforeItAcknowledges(t *testing.T) {
 	const number, ahead = 200, 64
-	onBrokers(t, false, 2*time.Second, nil, func(b brokered) {
+	onBrokers(t, condition{silent: 2 * time.Second}, func(b brokered) {
 		p := b.fleet.ProxyTo(b.queues.Broker.Address())
 		p.Hold(b.queues.Ack)
 		one := b.fleet.Launch("a", b.queues.Through(p)).AwaitReady()
@@ -230,8 +247,8 @@ func TestConsumerKilledBeforeItAcknowledges(t *testing.T) {
 }
 
 func TestBrokerRestarts(t *testing.T) {
-	const number = 300
-	onBrokers(t, true, 2*time.Second, nil, func(b brokered) {
+	const number = 200
+	onBrokers(t, condition{silent: 2 * time.Second, alone: true}, func(b brokered) {
 		one := b.launch("a")
 		b.deploy(one)
 		two := b.launch("b")
@@ -266,7 +283,7 @@ func TestBrokerRestarts(t *testing.T) {
 
 // What can never be taken is refused and holds nothing up. A door that is gone is consumed from no more.
 func TestRefusedMessagesHoldNothingUp(t *testing.T) {
-	onBrokers(t, false, 20*time.Second, nil, func(b brokered) {
+	onBrokers(t, condition{silent: 20 * time.Second}, func(b brokered) {
 		one := b.launch("a")
 		deployed := b.deploy(one)
 		out := b.queues.Drain("shipped")
@@ -307,6 +324,152 @@ func TestRefusedMessagesHoldNothingUp(t *testing.T) {
 	})
 }
 
+// anyBroker is the broker of tests about what the engine makes of messages, which is the same over each.
+var anyBroker = []string{"nats"}
+
+func (b brokered) sealed(files fs.FS) []byte {
+	b.Helper()
+	a, err := archive.Seal(files, archive.Default())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return a.Bytes
+}
+
+// edited is the package with words of its channels changed.
+func (b brokered) edited(words ...string) fstest.MapFS {
+	b.Helper()
+	files := b.queues.Package(os.DirFS(filepath.Join("testdata", "queues")))
+	files["channels.yaml"].Data = []byte(strings.NewReplacer(words...).Replace(string(files["channels.yaml"].Data)))
+	return files
+}
+
+// On-complete acknowledges when the message is applied. The consumer is killed in the middle of the step: nobody knows the message, and
+// the broker gives it to the other.
+func TestConsumerKilledInTheMiddleOfAStep(t *testing.T) {
+	const number = 100
+	onBrokers(t, condition{silent: 2 * time.Second, kinds: anyBroker}, func(b brokered) {
+		p := b.fleet.Proxy()
+		settings := b.queues.Address()
+		settings["sutra.datasource.url"] = b.fleet.Through(p)
+		one := b.fleet.Launch("a", settings).AwaitReady()
+		one.DeployFiles("queues", b.edited("- name: order\n", "- name: order\n    ack-mode: on-complete\n"))
+		p.Hold(commits)
+		b.queues.Put("orders", ordersOf(1, number)...)
+		b.fleet.Eventually("a is about to commit", func() error {
+			if p.Held() == 0 {
+				return errors.New("it is not")
+			}
+			return nil
+		})
+		one.Kill()
+		p.Cut()
+		if n := b.fleet.Ledger().Count("SELECT COUNT(*) FROM sutra_inbox WHERE channel = 'order' AND state = 'pending'"); n != 0 {
+			b.Errorf("got %d pending messages, want none: on-complete keeps nothing before its step", n)
+		}
+		two := b.launch("b")
+		out := b.queues.Drain("shipped")
+		wantEnded(b.T, b.fleet, two, number)
+		b.wantDrained(out, number, false)
+		b.wantSettled("orders")
+	})
+}
+
+// A revision that drains keeps the door that the new one has no more, for the instance that waits there, until it retires. A queue is
+// one door over all tenants.
+func TestDoorsAtABrokerFollowTheServedSet(t *testing.T) {
+	onBrokers(t, condition{silent: 2 * time.Second, kinds: anyBroker}, func(b brokered) {
+		one := b.launch("a")
+		b.deploy(one)
+		foreign := b.edited("- name: order\n", "- name: other\n")
+		foreign["package.yaml"].Data = bytes.Replace(foreign["package.yaml"].Data, []byte("tenant: acme"), []byte("tenant: other"), 1)
+		foreign["bpmn/order.bpmn"].Data = bytes.Replace(foreign["bpmn/order.bpmn"].Data, []byte(`channel="order"`), []byte(`channel="other"`), 1)
+		if a, _, err := deploy(one, "", b.sealed(foreign)); err != nil || a.Problem().Code != "SUTRA.DEPLOY.DOOR.TAKEN" {
+			b.Errorf("another tenant's channel at the same queue: got %s, %v; want it refused", a, err)
+		}
+		one.MustSend(scenario.Message{Channel: "counter", Event: "counter", Body: map[string]int{"number": 1, "until": 2}})
+		b.queues.Put("ticks", ticks(1, 1)...)
+		b.wantSettled("ticks")
+
+		next := b.edited()
+		orders, _, _ := bytes.Cut(next["channels.yaml"].Data, []byte("  # One consumer"))
+		next["channels.yaml"].Data = orders
+		delete(next, "bpmn/counter.bpmn")
+		mustDeploy(b.T, one, "", b.sealed(next))
+		counted, shipped := b.queues.Drain("counted"), b.queues.Drain("shipped")
+		b.queues.Put("ticks", ticks(2, 2)...)
+		b.queues.Put("orders", ordersOf(1, 1)...)
+		b.wantDrained(shipped, 1, false)
+		b.fleet.Eventually("the counter of the draining revision tells", func() error {
+			if len(counted.Messages()) == 0 {
+				return errors.New("it does not")
+			}
+			return nil
+		})
+		b.fleet.Eventually("nobody consumes ticks", func() error {
+			if n := b.queues.Consumers("ticks"); n != 0 {
+				return fmt.Errorf("got %d consumers", n)
+			}
+			return nil
+		})
+		if n := b.queues.Consumers("orders"); n != 1 {
+			b.Errorf("got %d consumers of orders, want 1", n)
+		}
+	})
+}
+
+// A replica that stops hands its singletons over at once: the next one need not wait for the lease to expire.
+func TestStoppedReplicaHandsItsSingletonsOver(t *testing.T) {
+	onBrokers(t, condition{silent: 20 * time.Second, settings: scenario.Settings{"sutra.lease.ttl": "PT20S"}}, func(b brokered) {
+		one := b.launch("a")
+		b.deploy(one)
+		b.leads(one, one)
+		two := b.launch("b")
+		const number = 40
+		two.MustSend(scenario.Message{Channel: "counter", Event: "counter", Body: map[string]int{"number": 1, "until": number}})
+		out := b.queues.Drain("counted")
+		b.queues.Put("ticks", ticks(1, number)...)
+		b.fleet.Eventually("a takes ticks", func() error {
+			if taken(one, "acknowledge") == 0 {
+				return errors.New("none")
+			}
+			return nil
+		})
+		began := time.Now()
+		if code := one.Stop(); code != 0 {
+			b.Errorf("a ended with %d, want 0", code)
+		}
+		b.leads(two, two)
+		if took := time.Since(began); took > 10*time.Second {
+			b.Errorf("b led %v after a was asked to stop; the ttl is 20 s", took)
+		}
+		b.wantCounted(out, number)
+		b.wantSettled("ticks")
+		b.Logf("all %d ticks were counted %v after a was asked to stop", number, time.Since(began).Round(10*time.Millisecond))
+	})
+}
+
+// wantCounted requires that the counter saw 1 to n, in that order.
+func (b brokered) wantCounted(out *scenario.Drain, n int) {
+	b.Helper()
+	var told struct {
+		Seen []int `json:"seen"`
+	}
+	b.fleet.Eventually("the counter tells", func() error {
+		for _, m := range out.Messages() {
+			return json.Unmarshal([]byte(m.Body), &told)
+		}
+		return errors.New("nothing came")
+	})
+	want := make([]int, n)
+	for i := range want {
+		want[i] = i + 1
+	}
+	if !slices.Equal(told.Seen, want) {
+		b.Errorf("counted %v, want 1 to %d", told.Seen, n)
+	}
+}
+
 const tickRole = "channel:acme:tick"
 
 func ticks(first, last int) []scenario.Sent {
@@ -340,8 +503,8 @@ func (b brokered) leads(asked, want *scenario.Replica) int64 {
 // The one consumer of a singleton channel sleeps past its lease in the middle of a stream, and wakes when another leads. Every tick
 // counts once, in the order in which it was queued.
 func TestSingletonConsumerThatWakesLate(t *testing.T) {
-	const number = 120
-	onBrokers(t, false, 2*time.Second, nil, func(b brokered) {
+	const number = 60
+	onBrokers(t, condition{silent: 2 * time.Second}, func(b brokered) {
 		one := b.launch("a")
 		b.deploy(one)
 		first := b.leads(one, one)
@@ -373,22 +536,7 @@ func TestSingletonConsumerThatWakesLate(t *testing.T) {
 		})
 		b.Logf("a slept after %d ticks; b took its first %v later; ttl 3 s", before, time.Since(slept).Round(10*time.Millisecond))
 		one.Continue()
-		var told struct {
-			Seen []int `json:"seen"`
-		}
-		b.fleet.Eventually("the counter tells", func() error {
-			for _, m := range out.Messages() {
-				return json.Unmarshal([]byte(m.Body), &told)
-			}
-			return fmt.Errorf("nothing came, of %d ticks taken", accepted())
-		})
-		want := make([]int, number)
-		for i := range want {
-			want[i] = i + 1
-		}
-		if !slices.Equal(told.Seen, want) {
-			b.Errorf("counted %v, want 1 to %d", told.Seen, number)
-		}
+		b.wantCounted(out, number)
 		b.wantSettled("ticks")
 	})
 }
@@ -396,7 +544,7 @@ func TestSingletonConsumerThatWakesLate(t *testing.T) {
 // A singleton's consumer is held between taking a message and making it durable until another leads. Nobody else has that message, so
 // nothing but the term can tell that it comes too late.
 func TestMessageOfAPassedTermLeavesNoTrace(t *testing.T) {
-	onBrokers(t, false, 2*time.Minute, scenario.Settings{"sutra.lease.ttl": "PT8S"}, func(b brokered) { // the broker waits for it
+	onBrokers(t, condition{silent: 2 * time.Minute, settings: scenario.Settings{"sutra.lease.ttl": "PT5S"}}, func(b brokered) { // the broker waits for it
 		p := b.fleet.Proxy()
 		settings := b.queues.Address()
 		settings["sutra.datasource.url"] = b.fleet.Through(p)
