@@ -129,6 +129,29 @@ func (c *Client) Resume(ctx context.Context, id, event string) (wire.Instance, e
 	return out, err
 }
 
+// Migrate moves one instance to another revision, or tries to; a refusal is a *Problem that lists every violation.
+func (c *Client) Migrate(ctx context.Context, id string, m wire.Migration) (wire.Migrated, error) {
+	var out wire.Migrated
+	err := c.send(ctx, "/admin/instances/"+url.PathEscape(id)+"/migrate", m, &out)
+	return out, err
+}
+
+// MigrateBatch moves one page of instances, each in a transaction of its own, and says what became of each.
+func (c *Client) MigrateBatch(ctx context.Context, b wire.MigrationBatch) (wire.MigrationPage, error) {
+	var out wire.MigrationPage
+	err := c.send(ctx, "/admin/instances/migrate", b, &out)
+	return out, err
+}
+
+// send posts a record.
+func (c *Client) send(ctx context.Context, path string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	return c.call(ctx, http.MethodPost, path, "application/json", bytes.NewReader(body), out)
+}
+
 // call makes one request and reads its answer; a refusal is a *Problem.
 func (c *Client) call(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)

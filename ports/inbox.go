@@ -35,6 +35,7 @@ const (
 	KindTaskDone        MessageKind = "task-done"    // a completion that met a held claim
 	KindTaskError       MessageKind = "task-error"   //
 	KindReplay          MessageKind = "replay"       // the kept event of a restored instance
+	KindWake            MessageKind = "wake"         // to a migrated instance: look whether something can go on
 )
 
 // Message is one inbox row: a message from outside, or a delivery between instances.

@@ -159,11 +159,16 @@ type Step struct {
 	Rows
 }
 
-// Move carries an instance to another revision, which has to be active.
+// Move carries an instance to another revision, which has to be active. Its tasks go with it. Waits and Tasks are those that stay and
+// get other words; what their rows alone know stays as it is. Topics are tasks whose topic changes: LockLost while a worker has one,
+// Gone when its row is not there (its completion is pending).
 type Move struct {
 	To      DeploymentID
 	Module  string
 	Process string
+	Waits   []Wait
+	Tasks   []Task
+	Topics  []Task
 }
 
 // Instance is a row as it is stored, for views. Nothing may be advanced from it.

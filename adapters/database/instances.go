@@ -76,7 +76,7 @@ func (s instances) Commit(ctx context.Context, all []ports.Step) []ports.Answer 
 				return err
 			}
 			for _, i := range open {
-				out[i] = q.stepped(&all[i], pending[i])
+				out[i] = q.stepped(&all[i], pending[i], s.now())
 			}
 			return nil
 		},
@@ -164,7 +164,7 @@ func order() []string {
 		"deployment_share", "deployment_active", "lease_share", "lease_stands",
 		"instance_guard", "instance_move", "inbox_take", "inbox_flip", "inbox_bury", "schedule_fire", "schedule_end", "task_complete",
 		"task_extend", "task_fail", "outbox_sent", "outbox_later", "outbox_poison",
-		"wait_clear", "wait_delete", "alias_clear", "alias_delete", "task_clear", "task_delete", "task_move",
+		"wait_clear", "wait_delete", "wait_move", "alias_clear", "alias_delete", "task_clear", "task_delete", "task_move", "task_alter", "task_retopic",
 		"instance_insert", "alias_insert", "wait_insert", "task_insert", "outbox_insert", "inbox_insert", "inbox_reply", "history_insert",
 	}
 }
@@ -239,11 +239,24 @@ func (w *writing) step(st *ports.Step, pending []bool) {
 	deployment, process := st.Deployment, ""
 	if m := st.Move; m != nil {
 		deployment, process = m.To, m.Process
-		w.locked = append(w.locked, string(m.To))
-		w.add("instance_move", id, m.To, m.Module, m.Process)
-		w.add("task_move", id, m.To, m.Process)
+		w.move(id, m)
 	}
 	w.beside(id, st.ID, st.Seq, deployment, process, &st.Rows)
+}
+
+func (w *writing) move(id ports.InstanceID, m *ports.Move) {
+	w.locked = append(w.locked, string(m.To))
+	w.add("instance_move", id, m.To, m.Module, m.Process)
+	w.add("task_move", id, m.To, m.Process)
+	for _, wait := range m.Waits {
+		w.add("wait_move", id, wait.ID, wait.Node, wait.Name, wait.Due)
+	}
+	for _, t := range m.Tasks {
+		w.add("task_alter", t.ID, t.Node, t.Headers, flag(t.Open))
+	}
+	for _, t := range m.Topics {
+		w.add("task_retopic", t.ID, t.Topic)
+	}
 }
 
 func (w *writing) drop(id ports.InstanceID, st *ports.Step) {

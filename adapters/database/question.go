@@ -17,7 +17,7 @@ type question struct {
 	aliases map[ports.Key]ports.InstanceID
 	phases  map[ports.DeploymentID]ports.Phase
 	due     map[scheduled]time.Time
-	tasks   map[ports.TaskID]ports.TaskLock
+	tasks   map[ports.TaskID]locked
 	leases  map[string]ports.Term
 }
 
@@ -29,6 +29,15 @@ type event struct {
 	cursor   []byte
 }
 
+// locked is how a task stands.
+type locked struct {
+	ports.TaskLock
+	until time.Time
+}
+
+// taken says that a worker has the task.
+func (l locked) taken(now time.Time) bool { return l.Worker != "" && l.until.After(now) }
+
 type scheduled struct {
 	deployment    ports.DeploymentID
 	process, node string
@@ -38,7 +47,7 @@ func newQuestion(tenant string) *question {
 	return &question{
 		tenant: tenant, rows: map[string][]any{},
 		claims: map[ports.InstanceID]held{}, events: map[ports.Key]event{}, aliases: map[ports.Key]ports.InstanceID{},
-		phases: map[ports.DeploymentID]ports.Phase{}, due: map[scheduled]time.Time{}, tasks: map[ports.TaskID]ports.TaskLock{},
+		phases: map[ports.DeploymentID]ports.Phase{}, due: map[scheduled]time.Time{}, tasks: map[ports.TaskID]locked{},
 		leases: map[string]ports.Term{},
 	}
 }
@@ -71,8 +80,11 @@ func (q *question) step(st *ports.Step) {
 		q.add("task_state", st.Task.ID)
 	}
 	q.lease(st.Leases)
-	if st.Move != nil {
-		q.add("deployment_state", st.Move.To)
+	if m := st.Move; m != nil {
+		q.add("deployment_state", m.To)
+		for _, t := range m.Topics {
+			q.add("task_state", t.ID)
+		}
 	}
 	q.alias(st.Aliases)
 }
@@ -126,8 +138,8 @@ func (q *question) started(n *ports.NewInstance) (a ports.Answer, pending bool) 
 	return q.taken(n.Tenant, n.ID, n.Aliases), pending
 }
 
-// stepped tells what became of a step.
-func (q *question) stepped(st *ports.Step, pending []bool) ports.Answer {
+// stepped tells what became of a step that was tried at some time.
+func (q *question) stepped(st *ports.Step, pending []bool, at time.Time) ports.Answer {
 	now := q.claims[st.Claim.ID]
 	switch {
 	case now.last == st.ID && !st.ID.IsZero():
@@ -157,8 +169,10 @@ func (q *question) stepped(st *ports.Step, pending []bool) ports.Answer {
 	if a := q.passed(st.Leases); a.Outcome != ports.Unsettled {
 		return a
 	}
-	if m := st.Move; m != nil && q.phases[m.To] != ports.Active {
-		return ports.Answer{Outcome: ports.NotActive}
+	if st.Move != nil {
+		if a := q.moved(st.Move, at); a.Outcome != ports.Unsettled {
+			return a
+		}
 	}
 	return q.taken(st.Tenant, st.Claim.ID, st.Aliases)
 }
@@ -188,7 +202,23 @@ func (q *question) taken(tenant string, id ports.InstanceID, all []ports.Alias) 
 	return ports.Answer{}
 }
 
-func lockStands(now, want ports.TaskLock) bool {
+// moved tells what stands against a move.
+func (q *question) moved(m *ports.Move, now time.Time) ports.Answer {
+	if q.phases[m.To] != ports.Active {
+		return ports.Answer{Outcome: ports.NotActive}
+	}
+	for _, t := range m.Topics {
+		switch l, there := q.tasks[t.ID]; {
+		case !there:
+			return ports.Answer{Outcome: ports.Gone}
+		case l.taken(now):
+			return ports.Answer{Outcome: ports.LockLost}
+		}
+	}
+	return ports.Answer{}
+}
+
+func lockStands(now locked, want ports.TaskLock) bool {
 	return (want.Worker == "" || now.Worker == want.Worker) && (want.Epoch == 0 || now.Epoch == want.Epoch)
 }
 
@@ -227,8 +257,8 @@ func (q *question) ops() []op {
 			return err
 		}},
 		{name: "task_state", scan: func(r row) error {
-			var l ports.TaskLock
-			err := r.Scan(&l.ID, &l.Worker, &l.Epoch)
+			var l locked
+			err := r.Scan(&l.ID, &l.Worker, &l.Epoch, &l.until)
 			q.tasks[l.ID] = l
 			return err
 		}},

@@ -104,8 +104,10 @@ func New(d Deps) *Replica {
 		Archives: c.Archives, Limits: c.Limits, FleetWait: c.FleetWait, Inside: c.CallbacksInside, Silent: c.Abandoned, Replica: r.ID, Outbox: func() { r.outbox.Wake() },
 	})
 	r.Operator = operator.Operator{Deps: operator.Deps{
-		Instances: s.Instances(), Views: s.Views(), Outbox: s.Outbox(), Tasks: s.Tasks(), Guard: guard, Programs: r, Clock: s.Clock(), IDs: d.IDs, Log: d.Log, Replica: r.ID,
+		Instances: s.Instances(), Views: s.Views(), Outbox: s.Outbox(), Tasks: s.Tasks(), Arrivals: s.Inbox(), Keys: s.Correlation(), Guard: guard, Programs: r, Served: r.served,
+		Clock: s.Clock(), IDs: d.IDs, Log: d.Log, Replica: r.ID,
 		Inbox: func() { r.inbox.Wake() }, Sending: func() { r.outbox.Wake() }, Parked: func() { r.Tasks.Parked() },
+		Waits: func(tenant string, id ports.DeploymentID, waits []ports.Wait) { r.inbox.Waits(tenant, id, waits) },
 	}}
 	r.Tasks = tasks.New(tasks.Deps{
 		Tasks: s.Tasks(), Lanes: r.lanes, Clock: s.Clock(), Log: d.Log, Limits: c.Tasks, Inbox: func() { r.inbox.Wake() },

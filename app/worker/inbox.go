@@ -281,7 +281,8 @@ func (w *Inbox) restore(row ports.Message) (*intake.Message, error) {
 		return nil, fault.BodyUndecodable.With("the kept message cannot be read: %w", err)
 	}
 	set := w.Served.Current()
-	m := &intake.Message{Name: row.Channel, Inbox: row.InboxRef, EventID: row.EventID, Value: e.Payload, Headers: e.Headers, Match: row.Correlation}
+	kept := intake.Kept(row, e)
+	m := &kept
 	if door, ok := set.Channel(row.Tenant, row.Channel); ok {
 		m.Rev, m.Channel = door.Served.Revision, door.Channel
 		return m, nil
@@ -324,7 +325,8 @@ type settling struct {
 
 	finish []ports.InboxRef
 	bury   map[string][]ports.InboxRef
-	later  map[ports.InboxRef]time.Duration
+	later  map[time.Duration][]ports.InboxRef // by the pause
+	pauses map[int]time.Duration             // by the attempts before; -1: soon
 }
 
 func (s *settling) submit(ctx context.Context, r lane.Request, rows []ports.Message) {
@@ -420,14 +422,29 @@ func (s *settling) note(m ports.Message, v verdict) {
 		s.bury[v.why] = append(s.bury[v.why], m.InboxRef)
 	case "later", "soon":
 		if s.later == nil {
-			s.later = map[ports.InboxRef]time.Duration{}
+			s.later, s.pauses = map[time.Duration][]ports.InboxRef{}, map[int]time.Duration{}
 		}
-		pause := s.w.Backoff.After(m.Attempts)
+		attempts := m.Attempts
 		if v.kind == "soon" {
-			pause = jitter(s.w.Backoff.Base / 4)
+			attempts = -1
 		}
-		s.later[m.InboxRef] = pause
+		pause := s.pause(attempts)
+		s.later[pause] = append(s.later[pause], m.InboxRef)
 	}
+}
+
+// pause is one for all rows that were tried as often: they are put off with one statement.
+func (s *settling) pause(attempts int) time.Duration {
+	pause, known := s.pauses[attempts]
+	switch {
+	case known:
+	case attempts < 0:
+		pause = jitter(s.w.Backoff.Base / 4)
+	default:
+		pause = s.w.Backoff.After(attempts)
+	}
+	s.pauses[attempts] = pause
+	return pause
 }
 
 func (s *settling) settle(ctx context.Context) error {
@@ -441,8 +458,8 @@ func (s *settling) settle(ctx context.Context) error {
 		errs = append(errs, s.w.Inbox.Bury(ctx, refs, why))
 	}
 	now := s.w.Clock.Now()
-	for ref, pause := range s.later {
-		errs = append(errs, s.w.Inbox.Defer(ctx, []ports.InboxRef{ref}, now.Add(pause)))
+	for pause, refs := range s.later {
+		errs = append(errs, s.w.Inbox.Defer(ctx, refs, now.Add(pause)))
 	}
 	return errors.Join(errs...)
 }

@@ -3,11 +3,13 @@ package scenario
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -217,4 +219,20 @@ func (r *Replica) decode(a Answer, into any) {
 	if err := json.Unmarshal(a.Body, into); err != nil {
 		r.fleet.t.Fatalf("%s answered %s: %v", r.Name, a, err)
 	}
+}
+
+// Command runs the engine's binary as an operator would, against this replica. It answers what was printed, and the exit code.
+func (r *Replica) Command(args ...string) (string, int) {
+	r.fleet.t.Helper()
+	cmd := exec.CommandContext(r.fleet.t.Context(), r.fleet.stage.Binary, args...)
+	cmd.Env = append(os.Environ(), "SUTRA_URL="+r.URL, "SUTRA_KEY="+AdminKey)
+	cmd.Dir = r.fleet.home
+	out, err := cmd.CombinedOutput()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		return string(out), failed.ExitCode()
+	}
+	if err != nil {
+		r.fleet.t.Fatalf("sutra %v: %v", args, err)
+	}
+	return string(out), 0
 }
