@@ -143,6 +143,16 @@ func (c *Client) MigrateBatch(ctx context.Context, b wire.MigrationBatch) (wire.
 	return out, err
 }
 
+// Ready answers nil when the replica takes work; else the error names what keeps it from it.
+func (c *Client) Ready(ctx context.Context) error { return c.health(ctx, "ready") }
+
+// Live answers nil when the replica's process works; else the error names what does not.
+func (c *Client) Live(ctx context.Context) error { return c.health(ctx, "live") }
+
+func (c *Client) health(ctx context.Context, route string) error {
+	return c.call(ctx, http.MethodGet, "/sutra/health/"+route, "", nil, &wire.Health{})
+}
+
 // send posts a record.
 func (c *Client) send(ctx context.Context, path string, in, out any) error {
 	body, err := json.Marshal(in)

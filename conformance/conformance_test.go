@@ -35,6 +35,7 @@ func TestStore(t *testing.T) {
 					Words:   words(name),
 				})
 			})
+			t.Run("ScalersCountWhatIsDue", func(t *testing.T) { scalers(t, server, ran) })
 			t.Run("EveryStatementWasRun", func(t *testing.T) { ran.all(t, dialect(t, name)) })
 		})
 	}
@@ -62,7 +63,7 @@ type statements struct {
 }
 
 func (s *statements) Count(name string, n int64, labels ...string) {
-	if name != "sutra_store_statements" {
+	if name != "sutra_store_statements_total" {
 		return
 	}
 	s.mu.Lock()

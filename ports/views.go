@@ -43,9 +43,10 @@ type EmissionView struct {
 	LastError string
 }
 
-// Backlog counts what waits, with the age of the oldest of each. Poisoned, dead and terminal rows are not in it.
+// Backlog counts what is due and not done, with the age of the oldest of each: not a message that is kept for an instance to come, nor
+// one that somebody is at or that is put off, and no poisoned, dead or terminal row.
 type Backlog struct {
-	InboxPending, OutboxDue, TimersOverdue, TasksFetchable, ClaimsHeld            int64
+	InboxDue, OutboxDue, TimersOverdue, TasksFetchable, ClaimsHeld                int64
 	OldestInbox, OldestOutbox, OldestTimer, OldestTask, OldestClaim               time.Time // zero: none
 	OutboxPoisoned, InboxDead, TasksTerminal, InstancesFailed, InstancesSuspended int64
 }

@@ -110,7 +110,7 @@ func joinClose(err error, s *Store) error {
 func (s *Store) open(ctx context.Context, src source, c Config) error {
 	conns := c.MaxConns
 	if conns == 0 {
-		conns = max(8, 4*runtime.NumCPU())
+		conns = max(8, 4*runtime.GOMAXPROCS(0))
 	}
 	var err error
 	if src.dialect.Native {

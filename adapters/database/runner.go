@@ -80,7 +80,7 @@ func (b book) calls(tenant string, o op) ([]call, error) {
 	case s.Fleet && tenant != fleet:
 		return nil, fmt.Errorf("%s crosses tenants, the transaction is one of %q", o.name, tenant)
 	case len(s.Rows) == 0:
-		b.watch.Count("sutra_store_statements", 1, "statement", s.Name)
+		b.watch.Count("sutra_store_statements_total", 1, "statement", s.Name)
 		return b.group(nil, s, o, nil, 1)
 	}
 	width := len(s.Rows)
@@ -89,7 +89,7 @@ func (b book) calls(tenant string, o op) ([]call, error) {
 		return nil, fmt.Errorf("%s: %d values for %d columns", o.name, len(o.rows), width)
 	}
 	if n > 0 {
-		b.watch.Count("sutra_store_statements", 1, "statement", s.Name)
+		b.watch.Count("sutra_store_statements_total", 1, "statement", s.Name)
 	}
 	size := n
 	switch r := b.dialect.Rows; {

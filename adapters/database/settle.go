@@ -113,7 +113,7 @@ func (s *Store) part(ctx context.Context, g group, open []int, out []ports.Answe
 			return
 		}
 		class, uncertain := classOf(err)
-		s.book.watch.Count("sutra_store_troubles", 1, "class", string(class))
+		s.book.watch.Count("sutra_store_troubles_total", 1, "class", string(class))
 		alone = !uncertain && (class == dialects.Other || class == dialects.Duplicate || class == dialects.Missed || class == dialects.TooLong)
 		if again(err) && s.pause(ctx, try) == nil {
 			continue

@@ -122,7 +122,7 @@ func (s views) Locate(ctx context.Context, tenants []string, id ports.InstanceID
 
 func (s views) Backlog(ctx context.Context) (b ports.Backlog, err error) {
 	err = s.read(ctx, fleet, op{name: "backlog", args: args{"now": s.now()}, scan: func(r row) error {
-		return r.Scan(&b.InboxPending, &b.OutboxDue, &b.TimersOverdue, &b.TasksFetchable, &b.ClaimsHeld,
+		return r.Scan(&b.InboxDue, &b.OutboxDue, &b.TimersOverdue, &b.TasksFetchable, &b.ClaimsHeld,
 			&b.OldestInbox, &b.OldestOutbox, &b.OldestTimer, &b.OldestTask, &b.OldestClaim,
 			&b.OutboxPoisoned, &b.InboxDead, &b.TasksTerminal, &b.InstancesFailed, &b.InstancesSuspended)
 	}})

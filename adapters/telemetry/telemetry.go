@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,57 +17,47 @@ import (
 // buckets are the bounds of every duration, in seconds: from a cached read to a send that times out.
 var buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
-// Metrics counts and measures. It is made by New.
+// Metrics counts and measures what the table of figures names, and nothing else. It is made by New.
 type Metrics struct {
 	ports.Blind // spans are not recorded
 	registry    *prometheus.Registry
-
-	mu         sync.Mutex
-	counters   map[string]*prometheus.CounterVec
-	histograms map[string]*prometheus.HistogramVec
+	counters    map[string]*prometheus.CounterVec
+	histograms  map[string]*prometheus.HistogramVec
 }
 
-// New makes a registry with the process's own figures in it.
+// New makes a registry with the process's own figures in it, and those of the engine, at zero wherever their labels are known.
 func New() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), counters: map[string]*prometheus.CounterVec{}, histograms: map[string]*prometheus.HistogramVec{},
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, f := range counters {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: f.name, Help: f.help}, f.labels)
+		f.zero(func(values ...string) { c.WithLabelValues(values...) })
+		m.registry.MustRegister(c)
+		m.counters[f.name] = c
+	}
+	for _, f := range durations {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: f.name, Help: f.help, Buckets: buckets}, f.labels)
+		f.zero(func(values ...string) { h.WithLabelValues(values...) })
+		m.registry.MustRegister(h)
+		m.histograms[f.name] = h
+	}
 	return m
 }
 
-// Count adds to a counter. A name has the same labels at every call.
+// Count adds to a counter of the table. Labels come in the table's order.
 func (m *Metrics) Count(name string, n int64, labels ...string) {
-	m.mu.Lock()
-	c := m.counters[name]
-	if c == nil {
-		c = prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: name}, names(labels))
-		m.registry.MustRegister(c)
-		m.counters[name] = c
+	if c := m.counters[name]; c != nil {
+		c.WithLabelValues(values(labels)...).Add(float64(n))
 	}
-	m.mu.Unlock()
-	c.WithLabelValues(values(labels)...).Add(float64(n))
 }
 
-// Observe records a duration.
+// Observe records a duration of the table. Labels come in the table's order.
 func (m *Metrics) Observe(name string, d time.Duration, labels ...string) {
-	m.mu.Lock()
-	h := m.histograms[name]
-	if h == nil {
-		h = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: name, Buckets: buckets}, names(labels))
-		m.registry.MustRegister(h)
-		m.histograms[name] = h
+	if h := m.histograms[name]; h != nil {
+		h.WithLabelValues(values(labels)...).Observe(d.Seconds())
 	}
-	m.mu.Unlock()
-	h.WithLabelValues(values(labels)...).Observe(d.Seconds())
-}
-
-func names(labels []string) []string {
-	var out []string
-	for pair := range slices.Chunk(labels, 2) {
-		out = append(out, pair[0])
-	}
-	return out
 }
 
 func values(labels []string) []string {
@@ -95,8 +84,8 @@ type backlog struct {
 }
 
 var (
-	waiting = prometheus.NewDesc("sutra_backlog", "Rows that wait to be driven, by kind.", []string{"kind"}, nil)
-	oldest  = prometheus.NewDesc("sutra_backlog_oldest_seconds", "Age of the oldest row that waits, by kind.", []string{"kind"}, nil)
+	waiting = prometheus.NewDesc("sutra_backlog", "Rows that are due and not done, by kind; claim: instances that somebody advances.", []string{"kind"}, nil)
+	oldest  = prometheus.NewDesc("sutra_backlog_oldest_seconds", "Age of the oldest row that is due and not done, by kind.", []string{"kind"}, nil)
 	stuck   = prometheus.NewDesc("sutra_stuck", "Rows that wait for an operator, by kind.", []string{"kind"}, nil)
 	parked  = prometheus.NewDesc("sutra_instances_suspended", "Instances that wait.", nil, nil)
 )
@@ -121,7 +110,7 @@ func (b backlog) Collect(c chan<- prometheus.Metric) {
 		n      int64
 		oldest time.Time
 	}{
-		{"inbox", now.InboxPending, now.OldestInbox},
+		{"inbox", now.InboxDue, now.OldestInbox},
 		{"outbox", now.OutboxDue, now.OldestOutbox},
 		{"timer", now.TimersOverdue, now.OldestTimer},
 		{"task", now.TasksFetchable, now.OldestTask},

@@ -39,8 +39,8 @@ type settings struct {
 
 func defaults() settings {
 	return settings{
-		listen: ":8080", grace: 25 * time.Second, patience: time.Minute, maxConns: max(8, 4*runtime.NumCPU()),
-		replica: replica.Default(runtime.NumCPU()),
+		listen: ":8080", grace: 25 * time.Second, patience: time.Minute, maxConns: max(8, 4*runtime.GOMAXPROCS(0)),
+		replica: replica.Default(runtime.GOMAXPROCS(0)),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sutra-engine/sutra/adapters/telemetry"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
@@ -46,12 +47,13 @@ func dev() *cobra.Command {
 			return fault.PropertyInvalid.With("sutra.http.listen is %q: dev opens the API to every caller, so it listens on loopback only", s.listen)
 		}
 		log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: s.logLevel}))
-		store, err := open(cmd.Context(), s, log)
+		metrics := telemetry.New()
+		store, err := open(cmd.Context(), s, metrics, log)
 		if err != nil {
 			return err
 		}
 		defer store.Close() //nolint:errcheck // the process ends
-		p, err := assemble(cmd.Context(), s, store, log)
+		p, err := assemble(cmd.Context(), s, store, metrics, log)
 		if err != nil {
 			return err
 		}

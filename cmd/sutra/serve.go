@@ -38,12 +38,13 @@ func serve() *cobra.Command {
 			return err
 		}
 		log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: s.logLevel}))
-		store, err := open(cmd.Context(), s, log)
+		metrics := telemetry.New()
+		store, err := open(cmd.Context(), s, metrics, log)
 		if err != nil {
 			return err
 		}
 		defer store.Close() //nolint:errcheck // the process ends
-		p, err := assemble(cmd.Context(), s, store, log)
+		p, err := assemble(cmd.Context(), s, store, metrics, log)
 		if err != nil {
 			return err
 		}
@@ -53,8 +54,8 @@ func serve() *cobra.Command {
 }
 
 // open opens the store, waiting for a database that is away as long as the settings say.
-func open(ctx context.Context, s settings, log *slog.Logger) (*database.Store, error) {
-	c := database.Config{URL: s.url, MaxConns: s.maxConns, Log: log}
+func open(ctx context.Context, s settings, watch ports.Watch, log *slog.Logger) (*database.Store, error) {
+	c := database.Config{URL: s.url, MaxConns: s.maxConns, Watch: watch, Log: log}
 	deadline := time.NewTimer(s.patience)
 	defer deadline.Stop()
 	for pause := 250 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
@@ -104,7 +105,7 @@ func (p process) run(ctx context.Context, more ...replica.Door) error {
 }
 
 // assemble puts a process together.
-func assemble(ctx context.Context, s settings, store ports.Store, log *slog.Logger) (process, error) {
+func assemble(ctx context.Context, s settings, store ports.Store, metrics *telemetry.Metrics, log *slog.Logger) (process, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
 	if err != nil {
 		return process{}, fault.PropertyInvalid.With("sutra.http.listen is %q: %w", s.listen, err)
@@ -124,7 +125,6 @@ func assemble(ctx context.Context, s settings, store ports.Store, log *slog.Logg
 	callback := webhook.NewCallback(s.replica.SendTimeout, secret, s.replica.CallbacksInside, system.Now)
 	queues, streams := &rabbitmq.Sender{}, &nats.Sender{}
 	secrets := system.Secrets{Brokers: s.brokers}
-	metrics := telemetry.New()
 	metrics.Backlog(store.Views(), store.Clock())
 	r := replica.New(replica.Deps{
 		Store: store, Config: s.replica, Secrets: secrets, IDs: &system.IDs{}, Now: system.Now, Watch: metrics, Log: log,

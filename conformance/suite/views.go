@@ -149,6 +149,9 @@ func backlogCounts(t *testing.T, h Harness) {
 	for _, event := range []string{"a", "b"} {
 		f.settled("accept", f.store.Inbox().Accept(f.Context(), []ports.Message{f.message(event)})[0], ports.Done)
 	}
+	kept := f.message("c")
+	kept.NextAttempt = begin.Add(2 * time.Hour)
+	f.settled("accept", f.store.Inbox().Accept(f.Context(), []ports.Message{kept})[0], ports.Done)
 	f.must(f.store.Inbox().Bury(f.Context(), []ports.InboxRef{f.key("orders", "a")}, "x"))
 	f.own(f.store, "a/1", n.ID)
 	f.settleAll(f.store, f.take(f.store, "w", 1), ports.Poisoned)
@@ -156,7 +159,7 @@ func backlogCounts(t *testing.T, h Harness) {
 	got, err := f.store.Views().Backlog(f.Context())
 	f.must(err)
 	f.want("backlog", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", ports.Backlog{
-		InboxPending: 1, OutboxDue: 3, TimersOverdue: 3, TasksFetchable: 3, ClaimsHeld: 1,
+		InboxDue: 1, OutboxDue: 3, TimersOverdue: 3, TasksFetchable: 3, ClaimsHeld: 1,
 		OldestInbox: begin, OldestOutbox: begin, OldestTimer: begin.Add(time.Hour), OldestTask: begin, OldestClaim: begin,
 		OutboxPoisoned: 1, InboxDead: 1, InstancesFailed: 1, InstancesSuspended: 3,
 	}))

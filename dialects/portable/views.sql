@@ -42,7 +42,7 @@ ORDER BY h.seq
 -- name: backlog
 -- scope: fleet
 SELECT x.n, o.n, w.n, t.n, c.n, x.oldest, o.oldest, w.oldest, t.oldest, c.oldest, poisoned.n, dead.n, ended.n, i.failed, i.suspended
-FROM (SELECT count(*) AS n, min(accepted_at) AS oldest FROM sutra_inbox WHERE state = 'pending') AS x
+FROM (SELECT count(*) AS n, min(accepted_at) AS oldest FROM sutra_inbox WHERE state = 'pending' AND next_attempt_at <= :now) AS x
 CROSS JOIN (SELECT count(*) AS n, min(created_at) AS oldest FROM sutra_outbox WHERE poisoned = 0 AND next_attempt_at <= :now) AS o
 CROSS JOIN (SELECT count(*) AS n, min(due_at) AS oldest FROM sutra_wait WHERE attempt_at <= :now) AS w
 CROSS JOIN (SELECT count(*) AS n, min(created_at) AS oldest FROM sutra_task WHERE terminal = 0 AND lock_until <= :now) AS t

@@ -1,0 +1,52 @@
+package telemetry
+
+// figure is a counter or a duration of the engine.
+type figure struct {
+	name, help string
+	labels     []string
+	known      []string // values of the one label that are there from the start: an alert sees the first event as a rise
+}
+
+// zero makes the series that are known before anything happens.
+func (f figure) zero(series func(values ...string)) {
+	if len(f.labels) == 0 {
+		series()
+	}
+	for _, value := range f.known {
+		series(value)
+	}
+}
+
+// counters and durations are all that the engine counts and measures. A test holds them against the calls.
+var (
+	counters = []figure{
+		{name: "sutra_broker_consumers_closed_total", help: "Consumers of a broker's queue that ended.", labels: []string{"transport", "channel"}},
+		{name: "sutra_broker_consumers_opened_total", help: "Consumers of a broker's queue that began.", labels: []string{"transport", "channel"}},
+		{name: "sutra_broker_messages_total", help: "Messages from a broker, by what became of them.", labels: []string{"transport", "channel", "outcome"}},
+		{name: "sutra_broker_troubles_total", help: "Tries to consume a broker's queue that failed.", labels: []string{"transport", "channel"}},
+		{name: "sutra_claims_lost_total", help: "Steps thrown away because their claim went to another before the commit."},
+		{name: "sutra_claims_refused_total", help: "Requests for an instance that another was advancing."},
+		{name: "sutra_claims_swept_total", help: "Abandoned claims that were freed."},
+		{name: "sutra_inbox_purged_total", help: "Messages forgotten after their retention."},
+		{name: "sutra_instances_failed_total", help: "Instances that came to wait for an operator, by fault code.", labels: []string{"code"}},
+		{name: "sutra_instances_purged_total", help: "Ended instances forgotten after their retention."},
+		{name: "sutra_instances_started_total", help: "Instances started, by process.", labels: []string{"process"}},
+		{name: "sutra_lane_requests_total", help: "Requests that lanes took."},
+		{name: "sutra_lease_attempts_total", help: "Tries to hold a role, by outcome.", labels: []string{"role", "outcome"}},
+		{name: "sutra_steps_committed_total", help: "Steps of running instances that were committed."},
+		{name: "sutra_store_statements_total", help: "Statements sent to the database, by name.", labels: []string{"statement"}},
+		{
+			name: "sutra_store_troubles_total", help: "Writes that the database refused, by class; most are tried again.", labels: []string{"class"},
+			known: []string{"conflict", "lost", "read-only", "denied", "timeout"},
+		},
+	}
+	durations = []figure{
+		{name: "sutra_clock_correction_seconds", help: "How far this replica's clock was from the database's."},
+		{name: "sutra_lane_batch_seconds", help: "From the claims of a lane's batch to its last answer."},
+		{
+			name: "sutra_outbox_send_seconds", help: "How long a send took, by outcome.", labels: []string{"outcome"},
+			known: []string{"sent", "redeliver", "reject", "uncertain", "operator"},
+		},
+		{name: "sutra_timer_lag_seconds", help: "How late timers were taken up."},
+	}
+)
