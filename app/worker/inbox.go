@@ -326,7 +326,7 @@ type settling struct {
 	finish []ports.InboxRef
 	bury   map[string][]ports.InboxRef
 	later  map[time.Duration][]ports.InboxRef // by the pause
-	pauses map[int]time.Duration             // by the attempts before; -1: soon
+	pauses map[int]time.Duration              // by the attempts before; -1: soon
 }
 
 func (s *settling) submit(ctx context.Context, r lane.Request, rows []ports.Message) {
