@@ -13,6 +13,7 @@ const (
 	Conflict  Class = "conflict"  // deadlock, serialization, lock timeout: the transaction is gone, send it again
 	Lost      Class = "lost"      // the connection, or the server, is going down
 	ReadOnly  Class = "read-only" // this server takes no writes now
+	Denied    Class = "denied"    // this role, its password or this database is none, or may not do that
 	TooLong   Class = "too-long"  // a value the database cannot hold
 	Timeout   Class = "timeout"   // the statement was cancelled
 	Missed    Class = "missed"    // a statement hit another number of rows than it had to
