@@ -162,9 +162,12 @@ func (i *Intake) complete(ctx context.Context, m *intake.Message) (ports.Receipt
 	defer deadline.Stop()
 
 	answer, err := i.settle(ctx, m)
+	if len(m.Violations) > 0 && errors.Is(err, fault.NoMatch) {
+		err = m.Refusal() // what would take it takes no payload like this
+	}
 	receipt := ports.Receipt{Tenant: m.Inbox.Tenant, Instance: answer.Instance.ID}
 	switch {
-	case errors.Is(err, fault.NoMatch), errors.Is(err, fault.InstanceEnded), errors.Is(err, fault.InstanceFailed):
+	case errors.Is(err, fault.NoMatch), errors.Is(err, fault.SchemaViolated), errors.Is(err, fault.InstanceEnded), errors.Is(err, fault.InstanceFailed):
 		return i.unmatched(ctx, m.Inbox, err)
 	case err != nil:
 		return receipt, err

@@ -103,13 +103,13 @@ func (r Router) request(m *intake.Message, to Routed, pending bool) (lane.Reques
 		if served := r.d.Served.Current().Revision(m.Rev.ID); served == nil || !served.Active() {
 			return lane.Request{}, fault.NotActive.With("deployment %s takes no new instances", m.Rev.ID)
 		}
+		event := m.StartEvent(route.Start.Node.ID)
+		event.Consumed = consumed
 		return lane.Request{Start: &lane.Start{Program: route.Start.Program, Begin: step.Begin{
 			Ref:     ports.Ref{Tenant: m.Inbox.Tenant, ID: r.d.IDs.New()},
 			Channel: m.Channel.Name,
 			Leases:  m.Leases,
-			Event: step.Event{
-				Kind: step.KindStart, Node: route.Start.Node.ID, Payload: m.Value, Headers: m.Headers, Consumed: consumed,
-			},
+			Event:   event,
 		}}}, nil
 	}
 	event := m.Event(route.Relays[0].Wait, to.Lookups)

@@ -281,7 +281,8 @@ func (w *Inbox) restore(row ports.Message) (*intake.Message, error) {
 		return nil, fault.BodyUndecodable.With("the kept message cannot be read: %w", err)
 	}
 	set := w.Served.Current()
-	m := &intake.Message{Name: row.Channel, Inbox: row.InboxRef, EventID: row.EventID, Value: e.Payload, Headers: e.Headers, Match: row.Correlation}
+	kept := intake.Kept(row, e)
+	m := &kept
 	if door, ok := set.Channel(row.Tenant, row.Channel); ok {
 		m.Rev, m.Channel = door.Served.Revision, door.Channel
 		return m, nil

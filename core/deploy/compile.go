@@ -199,8 +199,8 @@ func (c *compiler) readChannels() {
 	c.findings = append(c.findings, findings...)
 	for _, ch := range channels {
 		c.rev.Channels[ch.Name] = ch
-		if ch.Transport == channel.NATS || ch.Transport == channel.Kafka {
-			c.refuse(fault.TransportMissing, channel.File, ch.Line, "channel %q travels over %s, which this build does not speak; use http, rabbitmq, pull or local", ch.Name, ch.Transport)
+		if ch.Transport == channel.Kafka {
+			c.refuse(fault.TransportMissing, channel.File, ch.Line, "channel %q travels over %s, which this build does not speak; use http, rabbitmq, nats, pull or local", ch.Name, ch.Transport)
 		}
 		if ch.Schema != "" && c.rev.Schemas[ch.Schema] == nil {
 			c.refuse(fault.SchemaInvalid, channel.File, ch.Line, "channel %q names schema %q; there is no schemas/%s.json", ch.Name, ch.Schema, ch.Schema)
@@ -294,6 +294,7 @@ func (c *compiler) checkNames() {
 		for _, n := range p.Nodes {
 			c.checkDecision(p, n)
 			c.checkModes(p, n)
+			c.checkCalls(p, n)
 			c.checkBrokers(p, n)
 			for _, use := range uses(n) {
 				if use.channel != "" && c.rev.Channels[use.channel].Name == "" {
@@ -324,29 +325,45 @@ func (c *compiler) checkBrokers(p *bpmn.Process, n *bpmn.Node) {
 	}
 }
 
-// checkModes refuses what reads well and is not executed: a model that asks for it would be taken for something else.
+// checkModes refuses what reads well and means nothing for the channel: a model that asks for it would be taken for something else.
 func (c *compiler) checkModes(p *bpmn.Process, n *bpmn.Node) {
-	refuse := func(attribute, value string) {
+	refuse := func(attribute, value, why string) {
 		c.findings = append(c.findings, lint.Finding{
 			Level: lint.Error, Code: fault.ModelAttribute, File: p.File, Line: n.Line, Element: string(n.Kind), ID: n.ID,
-			Text: fmt.Sprintf("%s=%q is not executed by this build; leave it out", attribute, value),
+			Text: fmt.Sprintf("%s=%q %s", attribute, value, why),
 		})
 	}
-	if n.Reply != nil && n.Reply.Mode != "" && n.Reply.Mode != "native" {
-		refuse("q:reply mode", n.Reply.Mode)
+	if n.Send != nil && n.Send.Mode != "native" && c.rev.Channels[n.Send.Channel].Transport == channel.Local {
+		refuse("q:send mode", n.Send.Mode, "means nothing on a local channel, which carries variables and no bodies; leave it out")
 	}
-	if n.Send != nil && n.Send.Mode != "" && n.Send.Mode != "native" {
-		refuse("q:send mode", n.Send.Mode)
+	if n.Source != nil && n.Source.OnValidation != "reject" && c.rev.Channels[n.Source.Channel].Schema == "" {
+		refuse("q:onValidation mode", n.Source.OnValidation, fmt.Sprintf("never happens, since channel %q has no schema; give the channel one, or leave it out", n.Source.Channel))
 	}
-	if n.Source != nil && n.Source.OnValidation != "" && n.Source.OnValidation != "reject" {
-		refuse("q:onValidation mode", n.Source.OnValidation)
+}
+
+// checkCalls holds the processes that a call names against what there is.
+func (c *compiler) checkCalls(p *bpmn.Process, n *bpmn.Node) {
+	if n.Call == nil {
+		return
+	}
+	var called []string
+	if to := n.Call.Process; to != nil && to.Expr == nil {
+		called = append(called, to.Literal)
+	}
+	for _, k := range n.Call.Cases {
+		called = append(called, k.Process)
+	}
+	for _, id := range called {
+		if c.rev.Programs[id] == nil {
+			c.missing(p, n, fault.ModelCallUnknown, "process", id, slices.Sorted(maps.Keys(c.rev.Programs)))
+		}
 	}
 }
 
 func (c *compiler) missing(p *bpmn.Process, n *bpmn.Node, code fault.Code, what, name string, there []string) {
 	c.findings = append(c.findings, lint.Finding{
 		Level: lint.Error, Code: code, File: p.File, Line: n.Line, Element: string(n.Kind), ID: n.ID,
-		Text: fmt.Sprintf("names %s %q, which the package does not have; it has %s", what, name, cmp.Or(strings.Join(there, ", "), "none")),
+		Text: fmt.Sprintf("names %s %q, which the package does not have; it has %s: add it, or correct the name", what, name, cmp.Or(strings.Join(there, ", "), "none")),
 	})
 }
 

@@ -86,6 +86,10 @@ type Event struct {
 	Match   ports.Key // message: the correlation value, or zero; used when Wait is 0
 	Payload feel.Value
 	Headers []ports.Header
+	// Violations are what is wrong with the payload, where the model takes it all the same (q:onValidation).
+	Violations []Violation
+	// Mode is how a CloudEvent came, cloudevent-binary or cloudevent-structured, so that a reply may match it; empty: it is none.
+	Mode    string
 	Status  int    // call-reply: the answer's status
 	Code    string // errors and escalations
 	Message string // errors: for people
@@ -197,11 +201,6 @@ func EventOfTimer(t ports.Timer) Event {
 		kind = KindRetryDue
 	}
 	return Event{Kind: kind, At: t.Due, Wait: t.Wait}
-}
-
-// EncodePayload is the engine's encoding of a message's headers and value, as inbox rows carry it.
-func EncodePayload(headers []ports.Header, value feel.Value) ([]byte, error) {
-	return encodePayload(headers, value)
 }
 
 // DecodeReply reads a stored reply.

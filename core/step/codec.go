@@ -30,6 +30,8 @@ type wireEvent struct {
 	Ordinal  int            `cbor:"17,keyasint,omitempty"`
 	Asked    *wireRef       `cbor:"18,keyasint,omitempty"`
 	Answered bool           `cbor:"19,keyasint,omitempty"`
+	Wrong    []Violation    `cbor:"20,keyasint,omitempty"`
+	Mode     string         `cbor:"21,keyasint,omitempty"`
 }
 
 type wireParent struct {
@@ -54,7 +56,7 @@ func EncodeEvent(ev Event) ([]byte, error) {
 	w := wireEvent{
 		Kind: ev.Kind, Wait: int64(ev.Wait), Name: keyBytes(ev.Name), Match: keyBytes(ev.Match), Headers: ev.Headers, Status: ev.Status,
 		Code: ev.Code, Message: ev.Message, Attempt: ev.Attempt, Node: ev.Node, Process: ev.Process, Source: idBytes(ev.From.Instance),
-		Step: ev.From.Step, Ordinal: ev.From.Ordinal, Answered: ev.Answered,
+		Step: ev.From.Step, Ordinal: ev.From.Ordinal, Answered: ev.Answered, Wrong: ev.Violations, Mode: ev.Mode,
 	}
 	if !ev.At.IsZero() {
 		w.At = ev.At.UnixMicro()
@@ -79,7 +81,7 @@ func DecodeEvent(data []byte) (Event, error) {
 	}
 	ev := Event{
 		Kind: w.Kind, Wait: ports.WaitID(w.Wait), Name: key(w.Name), Match: key(w.Match), Headers: w.Headers, Status: w.Status, Code: w.Code,
-		Message: w.Message, Attempt: w.Attempt, Node: w.Node, Process: w.Process, Answered: w.Answered,
+		Message: w.Message, Attempt: w.Attempt, Node: w.Node, Process: w.Process, Answered: w.Answered, Violations: w.Wrong, Mode: w.Mode,
 		From: Source{Instance: id(w.Source), Step: w.Step, Ordinal: w.Ordinal},
 	}
 	if w.At != 0 {
@@ -98,10 +100,6 @@ func DecodeEvent(data []byte) (Event, error) {
 		ev.Asked = ports.InboxRef{Tenant: a.Tenant, Channel: a.Channel, Event: key(a.Event)}
 	}
 	return ev, nil
-}
-
-func encodePayload(headers []ports.Header, value feel.Value) ([]byte, error) {
-	return EncodeEvent(Event{Headers: headers, Payload: value})
 }
 
 // kinds are the events that inbox rows become.
