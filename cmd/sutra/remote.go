@@ -242,8 +242,14 @@ func audit() *cobra.Command {
 	r, asJSON := reach(cmd)
 	filters := map[string]*string{}
 	for _, f := range [][2]string{
-		{"tenant", "tenant"}, {"instance", "instance id"}, {"actor", "who"}, {"action", "cancel, resume, correct, retry, migrate, redrive, retry-task, deploy, undeploy"},
-		{"since", "RFC 3339 time"}, {"until", "RFC 3339 time"}, {"after", "cursor"}, {"limit", "at most this many (50)"},
+		{"tenant", "tenant"},
+		{"instance", "instance id"},
+		{"actor", "who"},
+		{"action", "cancel, resume, correct, retry, migrate, redrive, retry-task, deploy, undeploy"},
+		{"since", "RFC 3339 time"},
+		{"until", "RFC 3339 time"},
+		{"after", "cursor"},
+		{"limit", "at most this many (50)"},
 	} {
 		filters[f[0]] = cmd.Flags().String(f[0], "", f[1])
 	}
