@@ -32,7 +32,7 @@ var (
 		{name: "sutra_instances_purged_total", help: "Ended instances forgotten after their retention."},
 		{name: "sutra_instances_started_total", help: "Instances started, by process.", labels: []string{"process"}},
 		{name: "sutra_lane_requests_total", help: "Requests that lanes took."},
-		{name: "sutra_lease_attempts_total", help: "Tries to hold a role, by outcome.", labels: []string{"role", "outcome"}},
+		{name: "sutra_lease_attempts_total", help: "Tries to hold a role: leading, or held by another.", labels: []string{"role", "outcome"}},
 		{name: "sutra_steps_committed_total", help: "Steps of running instances that were committed."},
 		{name: "sutra_store_statements_total", help: "Statements sent to the database, by name.", labels: []string{"statement"}},
 		{

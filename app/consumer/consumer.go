@@ -29,6 +29,8 @@ func (c *consumer) run(stopped, working context.Context) {
 		c.Roles.Ask(c.door.role())
 		defer c.Roles.Drop(c.door.role())
 	}
+	labels := []string{"transport", string(c.door.transport), "channel", c.door.channel}
+	c.Watch.Count("sutra_broker_troubles_total", 0, labels...) // the first trouble is a rise
 	for try := 0; stopped.Err() == nil; try++ {
 		opened, err := c.session(stopped, working)
 		if opened {
@@ -40,7 +42,7 @@ func (c *consumer) run(stopped, working context.Context) {
 		after := c.Opening.After(try)
 		c.Log.WarnContext(stopped, "a broker's queue cannot be consumed; it will be opened again",
 			"tenant", c.door.tenant, "channel", c.door.channel, "queue", c.door.address, "after", after, "error", err)
-		c.Watch.Count("sutra_broker_troubles_total", 1, "transport", string(c.door.transport), "channel", c.door.channel)
+		c.Watch.Count("sutra_broker_troubles_total", 1, labels...)
 		pause(stopped, after)
 	}
 }
@@ -72,6 +74,7 @@ func (c *consumer) session(stopped, working context.Context) (opened bool, err e
 	err = broker.Consume(ctx, queue, func() {
 		opened = true
 		c.Watch.Count("sutra_broker_consumers_opened_total", 1, labels...)
+		c.Watch.Count("sutra_broker_consumers_closed_total", 0, labels...) // what is open is the difference
 		c.Log.InfoContext(ctx, "consuming", "tenant", c.door.tenant, "channel", c.door.channel, "queue", c.door.address, "term", term.Number)
 	}, func(in ports.Incoming) ports.Ruling { return c.take(working, in, term) })
 	if opened {

@@ -145,7 +145,7 @@ func (r *Roles) hold(ctx context.Context, role string) {
 	h := holding{term, lease.Since(asked, r.TTL, term.Number)}
 	r.held[role] = h
 	r.Log.DebugContext(ctx, "trusts a role", "role", role, "term", term.Number, "from", r.Now(), "until", h.trust.Until())
-	r.Watch.Count("sutra_lease_attempts_total", 1, "role", role, "outcome", "held")
+	r.Watch.Count("sutra_lease_attempts_total", 1, "role", role, "outcome", "leading")
 }
 
 // let ends the trust in some roles, and answers the terms that are to be given back.
