@@ -13,8 +13,10 @@ import (
 	"github.com/sutra-engine/sutra/conformance/scenario"
 )
 
-// ofBrokers begins the names of what is there only where a channel is at a broker.
-const ofBrokers = "sutra_broker_"
+const (
+	ofBrokers = "sutra_broker_"              // begins the names of what is there only where a channel is at a broker
+	leads     = "sutra_lease_attempts_total" // is there only where several replicas can be
+)
 
 // TestDashboardAndAlertsAskForWhatIsThere: after some work, one of it failed, a replica says everything that the dashboard and the
 // alerts ask for, and its database's gauges are what the API lists.
@@ -25,6 +27,9 @@ func TestDashboardAndAlertsAskForWhatIsThere(t *testing.T) {
 	failing(t, f, a, number)
 	there := scraped(t, a)
 	for name, by := range asked(t) {
+		if *dialect == "sqlite" && name == leads {
+			continue // one process, which leads without asking
+		}
 		if !strings.HasPrefix(name, ofBrokers) && !there[name] {
 			t.Errorf("%s asks for %s, which %s does not say", by, name, a.Name)
 		}
@@ -38,8 +43,8 @@ func TestDashboardAndAlertsAskForWhatIsThere(t *testing.T) {
 	if n := a.Metric("sutra_store_statements_total", `statement="instance_insert"`); n == 0 {
 		t.Error("sutra_store_statements_total: the store counts nothing")
 	}
-	if n := a.Metric("sutra_lease_attempts_total", `outcome="leading"`); n == 0 {
-		t.Error("sutra_lease_attempts_total: nobody leads")
+	if n := a.Metric(leads, `outcome="leading"`); n == 0 && *dialect != "sqlite" {
+		t.Errorf("%s: nobody leads", leads)
 	}
 }
 
