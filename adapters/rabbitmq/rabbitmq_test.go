@@ -63,6 +63,7 @@ func TestAgainstABroker(t *testing.T) {
 }
 
 func sentMeansInAQueue(t *testing.T, address string, ch *amqp.Channel) {
+	t.Helper()
 	s := &rabbitmq.Sender{Now: time.Now}
 	t.Cleanup(func() { must(t, s.Close()) })
 	id := ports.ID{1}
@@ -95,6 +96,7 @@ func sentMeansInAQueue(t *testing.T, address string, ch *amqp.Channel) {
 }
 
 func whoConsumesAlone(t *testing.T, address string, ch *amqp.Channel) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	opened, ended := make(chan struct{}), make(chan error)
 	queue := ports.Queue{URL: address, Path: "alone", Ahead: 1, Alone: true}
@@ -131,6 +133,7 @@ func whoConsumesAlone(t *testing.T, address string, ch *amqp.Channel) {
 
 // A broker that is there and answers nothing keeps neither a consumer that stops, nor a send whose time is over, nor the end of the process.
 func frozenBroker(t *testing.T, b *provision.Broker) {
+	t.Helper()
 	const soon = 4 * time.Second // a heartbeat would find out after 30 s
 	s := &rabbitmq.Sender{Now: time.Now}
 	e := ports.Emission{Destination: b.URL, Topic: "frozen"}
