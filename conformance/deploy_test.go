@@ -124,6 +124,7 @@ func TestChartValuesFitTheirSchema(t *testing.T) {
 // scalers proves the queries that KEDA asks: run by the role that the SQL beside them makes, each counts what the engine's own backlog
 // counts, over all tenants.
 func scalers(t *testing.T, server *provision.Server, ran *statements) {
+	t.Helper()
 	if server.Dialect == "sqlite" {
 		t.Skip("SQLite serves one process: there is nothing to scale")
 	}
@@ -255,12 +256,13 @@ func scalerRole(t *testing.T, server *provision.Server, db suite.Database, addre
 }
 
 func forget(t *testing.T, dialect, admin, name string) {
+	t.Helper()
 	db, err := provision.Open(admin)
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	defer db.Close() //nolint:errcheck // the test is over
+	defer db.Close()
 	for _, statement := range map[string][]string{
 		"postgres": {"DROP OWNED BY %s", "DROP ROLE %s"}, "mysql": {"DROP USER %s@'%%'"}, "mariadb": {"DROP USER %s@'%%'"},
 		"sqlserver": {"DROP USER %s", "DROP LOGIN %s"},

@@ -24,7 +24,7 @@ func TestDeployNamesSettingsThatExist(t *testing.T) {
 		known[p.key], known[envOf(p.key)] = true, true
 	}
 	names := regexp.MustCompile(`\bSUTRA_[A-Z_]+\b|\bsutra(\.[a-z][a-z-]*)+\b`)
-	files := regexp.MustCompile(`^sutra\.(yaml|sql|md|git|tenant|labels|selector|name|env|image|pull|pod|container|service)`)
+	files := regexp.MustCompile(`^sutra\.(yaml|json|sql|md|git|tenant|labels|selector|name|env|image|pull|pod|container|service)`)
 	seen := 0
 	for path, text := range deployFiles(t) {
 		for _, name := range names.FindAllString(text, -1) {
