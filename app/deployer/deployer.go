@@ -12,6 +12,7 @@ import (
 
 	"github.com/sutra-engine/sutra/app/converge"
 	"github.com/sutra-engine/sutra/core/archive"
+	"github.com/sutra-engine/sutra/core/callback"
 	"github.com/sutra-engine/sutra/core/deploy"
 	"github.com/sutra-engine/sutra/core/lint"
 	"github.com/sutra-engine/sutra/core/timer"
@@ -33,8 +34,8 @@ type Deps struct {
 	Silent      time.Duration // age at which a replica counts as gone, and an operation as abandoned
 	Replica     string
 	Outbox      func() // hears that notices were enqueued
-	// Inside allows callbacks over plain http, as on loopback; whether an address may be reached is the sender's.
-	Inside bool
+	Callbacks   callback.Rules
+	Brokers     []string // URL schemes that notices can be sent by, beside callbacks
 }
 
 // Deployer is the ports.Deployer of a replica.
@@ -48,16 +49,17 @@ func New(d Deps) *Deployer { return &Deployer{Deps: d, submitted: make(chan port
 
 // Deploy makes the archive its slot's active revision.
 func (d *Deployer) Deploy(ctx context.Context, call ports.Deploy) (ports.Deployed, error) {
-	if err := d.checkCallbacks(call); err != nil {
+	if err := d.checkNotices(call); err != nil {
 		return ports.Deployed{}, err
 	}
-	notices := func(r ports.Revision) []ports.Emission {
-		return d.notices(call.Callback, call.Notify, d.IDs.New(), r, nil)
-	}
-	return d.deploy(ctx, call, nil, notices)
+	id := d.IDs.New()
+	return d.deploy(ctx, call, func(a *ports.Activation) {
+		a.Call, a.Notices = id, d.notices(call.Callback, call.Notify, id, ports.Revision{Slot: a.Slot, ID: a.ID}, nil)
+	})
 }
 
-func (d *Deployer) deploy(ctx context.Context, call ports.Deploy, operation *ports.ID, notices func(ports.Revision) []ports.Emission) (ports.Deployed, error) {
+// deploy does what every deploy does; mark says whose this one is.
+func (d *Deployer) deploy(ctx context.Context, call ports.Deploy, mark func(*ports.Activation)) (ports.Deployed, error) {
 	a, rev, err := d.compile(call)
 	if err != nil {
 		return ports.Deployed{}, err
@@ -66,10 +68,7 @@ func (d *Deployer) deploy(ctx context.Context, call ports.Deploy, operation *por
 	if err != nil {
 		return ports.Deployed{}, err
 	}
-	activation.Operation = operation
-	if notices != nil {
-		activation.Notices = notices(ports.Revision{Slot: rev.Slot, ID: rev.ID, Phase: ports.Active})
-	}
+	mark(&activation)
 	d.Served.Known(rev)
 	revision, answer, err := d.Deployments.Activate(ctx, activation)
 	if err != nil {
@@ -87,7 +86,7 @@ func (d *Deployer) deploy(ctx context.Context, call ports.Deploy, operation *por
 	}
 	out := ports.Deployed{Revision: revision, Unchanged: answer.Outcome == ports.Duplicate}
 	if call.Fleet {
-		out.Behind, err = d.fleet(ctx, set.Version)
+		out.Behind, err = d.fleet(ctx, set.Version, rev.ID)
 	}
 	d.Log.InfoContext(ctx, "deployed", "deployment", revision.ID, "slot", revision.Slot.String(), "revision", revision.Number, "unchanged", out.Unchanged)
 	return out, err
@@ -117,7 +116,7 @@ func (d *Deployer) compile(call ports.Deploy) (*archive.Archive, *deploy.Revisio
 func (d *Deployer) activation(ctx context.Context, a *archive.Archive, rev *deploy.Revision, supersedes string) (ports.Activation, error) {
 	out := ports.Activation{Slot: rev.Slot, ID: rev.ID, Archive: a.Bytes, Doors: rev.Doors}
 	if supersedes == "" {
-		supersedes = rev.Supersedes
+		supersedes, out.Declared = rev.Supersedes, true
 	}
 	if supersedes != "" && supersedes != rev.Slot.String() {
 		slot, err := ParseSlot(supersedes)
@@ -161,8 +160,8 @@ func refused(a ports.Answer, rev *deploy.Revision) error {
 	return fault.DeployConflict.With("%s was not swapped: %s; send it again", rev.Slot, a.Outcome)
 }
 
-// fleet waits until every live replica serves the version, and names those that do not in time.
-func (d *Deployer) fleet(ctx context.Context, version ports.Version) ([]string, error) {
+// fleet waits until every live replica serves the revision, which is of that version, and names those that do not in time.
+func (d *Deployer) fleet(ctx context.Context, version ports.Version, id ports.DeploymentID) ([]string, error) {
 	deadline := d.Clock.Now().Add(d.FleetWait)
 	for {
 		replicas, err := d.Deployments.Replicas(ctx, d.Clock.Now().Add(-d.Silent))
@@ -171,7 +170,7 @@ func (d *Deployer) fleet(ctx context.Context, version ports.Version) ([]string, 
 		}
 		var behind []string
 		for _, r := range replicas {
-			if r.Served < version && r.ID != d.Replica {
+			if r.ID != d.Replica && !serves(r, version, id) {
 				behind = append(behind, r.ID)
 			}
 		}
@@ -182,6 +181,11 @@ func (d *Deployer) fleet(ctx context.Context, version ports.Version) ([]string, 
 			return behind, err
 		}
 	}
+}
+
+// serves says that a replica had applied the version when it was last seen, and could load this revision of it.
+func serves(r ports.Replica, version ports.Version, id ports.DeploymentID) bool {
+	return r.Served >= version && !slices.Contains(r.Broken, id)
 }
 
 // Undeploy drains a revision, named by its slot or its id.
@@ -202,7 +206,9 @@ func (d *Deployer) Undeploy(ctx context.Context, tenants []string, target string
 		if answer.Outcome != ports.Done {
 			return r, unknown
 		}
-		r.Phase = ports.Draining
+		if r.Phase == ports.Active {
+			r.Phase, r.Drained = ports.Draining, d.Clock.Now()
+		}
 		_, err = d.Served.Ask(ctx)
 		return r, err
 	}
@@ -229,7 +235,10 @@ func (d *Deployer) Revisions(ctx context.Context, tenants []string) ([]ports.Rev
 	if err != nil {
 		return nil, err
 	}
-	set := d.Served.Current()
+	set, err := d.Served.Ask(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]ports.RevisionView, len(revisions))
 	for i, r := range revisions {
 		out[i] = ports.RevisionView{Revision: r, Counts: counts[r.ID]}
@@ -240,10 +249,14 @@ func (d *Deployer) Revisions(ctx context.Context, tenants []string) ([]ports.Rev
 			for _, door := range served.Doors {
 				out[i].Channels = append(out[i].Channels, door.Address)
 			}
-			for _, replica := range replicas {
-				if replica.Served >= set.Version {
-					out[i].Served = append(out[i].Served, replica.ID)
-				}
+		}
+		for _, replica := range replicas {
+			switch {
+			case r.Phase == ports.Retired:
+			case serves(replica, set.Version, r.ID):
+				out[i].Served = append(out[i].Served, replica.ID)
+			default:
+				out[i].Behind = append(out[i].Behind, replica.ID)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sutra-engine/sutra/app/tasks"
 	"github.com/sutra-engine/sutra/core/archive"
+	"github.com/sutra-engine/sutra/core/callback"
 	"github.com/sutra-engine/sutra/core/deploy"
 )
 
@@ -27,7 +28,7 @@ type Config struct {
 	ReplyTimeout                                   time.Duration
 	MaxPayload                                     int64
 	FleetWait, Abandoned                           time.Duration
-	CallbacksInside                                bool // callbacks may lead to this machine and private networks, over plain http
+	Callbacks                                      callback.Rules
 
 	Tasks    tasks.Limits
 	Archives archive.Limits

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -96,7 +99,7 @@ func New(d Deps) *Replica {
 	})
 	r.Deployer = deployer.New(deployer.Deps{
 		Deployments: s.Deployments(), Operations: s.Operations(), Served: r.served, Clock: s.Clock(), IDs: d.IDs, Log: d.Log,
-		Archives: c.Archives, Limits: c.Limits, FleetWait: c.FleetWait, Inside: c.CallbacksInside, Silent: c.Abandoned, Replica: r.ID, Outbox: func() { r.outbox.Wake() },
+		Archives: c.Archives, Limits: c.Limits, FleetWait: c.FleetWait, Callbacks: c.Callbacks, Brokers: brokers(d.Senders), Silent: c.Abandoned, Replica: r.ID, Outbox: func() { r.outbox.Wake() },
 	})
 	r.Operator = operator.Operator{Deps: operator.Deps{
 		Instances: s.Instances(), Views: s.Views(), Outbox: s.Outbox(), Tasks: s.Tasks(), Guard: guard, Programs: r, Clock: s.Clock(), IDs: d.IDs, Log: d.Log, Replica: r.ID,
@@ -113,11 +116,24 @@ func New(d Deps) *Replica {
 		Lease: 30 * time.Second, Batch: c.TimerBatch,
 	}}
 	r.duties = append(steward.Sweeps{
-		Claims: s.Claims(), Inbox: s.Inbox(), Deployments: s.Deployments(), Retention: s.Retention(), Clock: s.Clock(), Watch: d.Watch, Log: d.Log,
+		Claims: s.Claims(), Inbox: s.Inbox(), Deployments: s.Deployments(), Operations: s.Operations(), Retention: s.Retention(), Clock: s.Clock(), Watch: d.Watch, Log: d.Log,
 		ClaimTimeout: c.ClaimTimeout, SweepEvery: c.SweepInterval, InstanceRetention: c.InstanceRetention, InboxRetention: c.InboxRetention,
-		ArchiveRetention: c.ArchiveKeep, RetentionEvery: c.RetentionInterval, RetireEvery: c.DeploymentsPoll, Changed: func() {},
-	}.Duties(), steward.Duty{Name: "fire timers", Role: steward.TimerLeader, Every: c.TimerTick, Do: timers.Tick})
+		ArchiveRetention: c.ArchiveKeep, RetentionEvery: c.RetentionInterval, RetireEvery: c.DeploymentsPoll,
+	}.Duties(),
+		steward.Duty{Name: "fire timers", Role: steward.TimerLeader, Every: c.TimerTick, Do: timers.Tick},
+		steward.Duty{Name: "note that this replica lives", Every: c.Abandoned / 4, Do: r.served.Note})
 	return r
+}
+
+// brokers are the URL schemes that lead to brokers.
+func brokers(senders map[string]ports.Sender) []string {
+	var out []string
+	for _, scheme := range slices.Sorted(maps.Keys(senders)) {
+		if !strings.HasSuffix(scheme, "http") && !strings.HasSuffix(scheme, "https") {
+			out = append(out, scheme)
+		}
+	}
+	return out
 }
 
 // Program finds the process of an instance. A revision this replica has not heard of is asked for once.
@@ -215,10 +231,14 @@ func (r *Replica) leave(ctx context.Context) error {
 	return nil
 }
 
-// boot reads what is served before anything is let in. It tries until ctx ends: a database that is away comes back.
+// boot reads what is served before anything is let in, and makes this replica one that a deploy can wait for. It tries until ctx ends: a
+// database that is away comes back.
 func (r *Replica) boot(ctx context.Context) error {
 	for try := 0; ; try++ {
 		_, err := r.served.Ask(ctx)
+		if err == nil {
+			err = r.served.Note(ctx)
+		}
 		if err == nil {
 			return nil
 		}

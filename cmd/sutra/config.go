@@ -31,6 +31,7 @@ type settings struct {
 	migrate        bool
 	keys           []httpapi.Key
 	callbackSecret string
+	poll           bool // never listen for changes
 	open           bool // every caller is an admin: dev alone, on loopback
 	logLevel       slog.Level
 	replica        replica.Config
@@ -85,10 +86,12 @@ func properties() []property {
 		{"sutra.external-task.max-tasks", "tasks of one fetch (100)", count(1, func(s *settings) *int { return &s.replica.Tasks.MaxTasks })},
 		{"sutra.external-task.retry-timeout", "pause after a failure that says none (PT10S)", span(func(s *settings) *time.Duration { return &s.replica.Tasks.RetryAfter })},
 		{"sutra.deployments.poll-interval", "how often the served set is looked at (PT2S)", span(func(s *settings) *time.Duration { return &s.replica.DeploymentsPoll })},
+		{"sutra.deployments.listen", "be told of changes where the database can (PostgreSQL); false: poll alone (true)", not(func(s *settings) *bool { return &s.poll })},
+		{"sutra.deployments.fleet-wait", "how long a deploy with wait=fleet waits before it says who does not serve it (PT30S)", span(func(s *settings) *time.Duration { return &s.replica.FleetWait })},
 		{"sutra.deployments.operation-timeout", "silence after which a replica, and a deploy it took, counts as abandoned (PT1M)", span(func(s *settings) *time.Duration { return &s.replica.Abandoned })},
-		{"sutra.deployments.archive-retention", "how long archives of retired revisions are kept (P30D)", span(func(s *settings) *time.Duration { return &s.replica.ArchiveKeep })},
-		{"sutra.callback.secret", "secret that deploy callbacks are signed with; env:NAME and file:PATH are resolved", text(func(s *settings) *string { return &s.callbackSecret })},
-		{"sutra.callback.allow-private", "callbacks may lead to private networks, over http (false)", yes(func(s *settings) *bool { return &s.replica.CallbacksInside })},
+		{"sutra.deployments.archive-retention", "how long archives of retired revisions, and outcomes of submitted deploys, are kept (P30D)", span(func(s *settings) *time.Duration { return &s.replica.ArchiveKeep })},
+		{"sutra.callback.secret", "secret that deploy callbacks are signed with, without which none is taken; env:NAME and file:PATH are resolved", text(func(s *settings) *string { return &s.callbackSecret })},
+		{"sutra.callback.allow-private", "callbacks may lead to this machine and to private networks (false)", yes(func(s *settings) *bool { return &s.replica.Callbacks.Private })},
 		{"sutra.codec.max-payload-bytes", "bytes of a message (10485760)", bytesOf(func(s *settings) *int64 { return &s.replica.MaxPayload })},
 		{"sutra.step.max-activations", "nodes entered in one step (10000)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.Activations })},
 		{"sutra.step.max-snapshot-bytes", "bytes of a snapshot (1048576)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.SnapshotBytes })},
@@ -111,6 +114,15 @@ func yes(at func(*settings) *bool) func(*settings, string) error {
 		}
 		*at(s) = b
 		return nil
+	}
+}
+
+// not reads a setting whose absence is the flag.
+func not(at func(*settings) *bool) func(*settings, string) error {
+	return func(s *settings, v string) error {
+		err := yes(at)(s, v)
+		*at(s) = !*at(s)
+		return err
 	}
 }
 
@@ -212,6 +224,7 @@ func bind(cmd *cobra.Command) func() (settings, error) {
 		for key := range given {
 			return s, fault.PropertyInvalid.With("%s is no property; sutra serve --help lists them", key)
 		}
+		s.replica.Callbacks.Signed = s.callbackSecret != ""
 		s.replica.Complete()
 		return s, s.check()
 	}
@@ -224,6 +237,9 @@ func (s settings) check() error {
 	if s.replica.SendTimeout >= s.replica.OutboxClaimTimeout/2 {
 		return fault.PropertyInvalid.With("sutra.outbox.send-timeout is %v: it has to be less than half of sutra.outbox.claim-timeout (%v)",
 			s.replica.SendTimeout, s.replica.OutboxClaimTimeout)
+	}
+	if s.replica.Abandoned < time.Second {
+		return fault.PropertyInvalid.With("sutra.deployments.operation-timeout is %v: it has to be a second at least", s.replica.Abandoned)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func serve() *cobra.Command {
 
 // open opens the store, waiting for a database that is away as long as the settings say.
 func open(ctx context.Context, s settings, log *slog.Logger) (*database.Store, error) {
-	c := database.Config{URL: s.url, MaxConns: s.maxConns, Log: log}
+	c := database.Config{URL: s.url, MaxConns: s.maxConns, Log: log, Poll: s.poll}
 	deadline := time.NewTimer(s.patience)
 	defer deadline.Stop()
 	for pause := 250 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
@@ -108,7 +108,7 @@ func assemble(ctx context.Context, s settings, store ports.Store, log *slog.Logg
 	if err != nil {
 		return process{}, err
 	}
-	callback := webhook.NewCallback(s.replica.SendTimeout, secret, s.replica.CallbacksInside, system.Now)
+	callback := webhook.NewCallback(s.replica.SendTimeout, secret, s.replica.Callbacks.Allow, system.Now)
 	metrics := telemetry.New()
 	metrics.Backlog(store.Views(), store.Clock())
 	r := replica.New(replica.Deps{

@@ -221,17 +221,17 @@ GROUP BY t.deployment
 
 -- name: replica_update
 -- scope: fleet
--- rows: id text, seen instant, served int, lanes int, address text
+-- rows: id text, seen instant, served int, broken text, lanes int, address text
 UPDATE sutra_replica AS p
-SET seen_at = r.seen, served = r.served, lanes = r.lanes, address = r.address
+SET seen_at = r.seen, served = r.served, broken = r.broken, lanes = r.lanes, address = r.address
 FROM :rows AS r
 WHERE p.id = r.id
 
 -- name: replica_insert
 -- scope: fleet
--- rows: id text, started instant, seen instant, served int, lanes int, address text
-INSERT INTO sutra_replica (id, started_at, seen_at, served, lanes, address)
-SELECT r.id, r.started, r.seen, r.served, r.lanes, r.address
+-- rows: id text, started instant, seen instant, served int, broken text, lanes int, address text
+INSERT INTO sutra_replica (id, started_at, seen_at, served, broken, lanes, address)
+SELECT r.id, r.started, r.seen, r.served, r.broken, r.lanes, r.address
 FROM :rows AS r
 
 -- name: replica_delete
@@ -240,9 +240,14 @@ FROM :rows AS r
 DELETE FROM sutra_replica
 WHERE id IN :rows
 
+-- name: replica_forget
+-- scope: fleet
+DELETE FROM sutra_replica
+WHERE seen_at < :before
+
 -- name: replica_list
 -- scope: fleet
-SELECT p.id, p.started_at, p.seen_at, p.served, p.lanes, p.address
+SELECT p.id, p.started_at, p.seen_at, p.served, p.broken, p.lanes, p.address
 FROM sutra_replica AS p
 WHERE p.seen_at > :since
 ORDER BY p.id

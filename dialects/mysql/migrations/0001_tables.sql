@@ -242,6 +242,7 @@ CREATE TABLE IF NOT EXISTS sutra_replica (
   started_at DATETIME(6) NOT NULL,
   seen_at DATETIME(6) NOT NULL,
   served BIGINT NOT NULL,
+  broken LONGBLOB NOT NULL,
   lanes BIGINT NOT NULL,
   address VARBINARY(255) NOT NULL,
   PRIMARY KEY (id)

@@ -280,6 +280,7 @@ CREATE TABLE sutra_replica (
   started_at timestamptz NOT NULL,
   seen_at timestamptz NOT NULL,
   served bigint NOT NULL,
+  broken text COLLATE "C" NOT NULL,
   lanes bigint NOT NULL,
   address text COLLATE "C" NOT NULL,
   PRIMARY KEY (id)

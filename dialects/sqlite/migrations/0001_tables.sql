@@ -244,6 +244,7 @@ CREATE TABLE sutra_replica (
   started_at INTEGER NOT NULL,
   seen_at INTEGER NOT NULL,
   served INTEGER NOT NULL,
+  broken TEXT NOT NULL,
   lanes INTEGER NOT NULL,
   address TEXT NOT NULL,
   PRIMARY KEY (id)
