@@ -47,6 +47,7 @@ type Revision struct {
 	ID        DeploymentID
 	Number    int64 // rises within a slot
 	Phase     Phase
+	Since     Version // from which on it is served
 	Size      int64
 	Activated time.Time
 	Drained   time.Time // zero: not

@@ -54,7 +54,7 @@ func (s deployments) activate(run run, a ports.Activation) (ports.Revision, port
 	if made, answer := slot.refused(a); answer.Outcome != "" {
 		return made, answer, errUnchanged
 	}
-	made := ports.Revision{Slot: a.Slot, ID: a.ID, Number: slot.last + 1, Phase: ports.Active, Size: int64(len(a.Archive)), Activated: now}
+	made := ports.Revision{Slot: a.Slot, ID: a.ID, Number: slot.last + 1, Phase: ports.Active, Since: slot.version, Size: int64(len(a.Archive)), Activated: now}
 	old := column(slot.old, func(r revision) any { return r.ID })
 	locked := append(slices.Clone(old), a.ID)
 	slices.SortFunc(locked, func(a, b any) int { return cmp.Compare(a.(ports.DeploymentID), b.(ports.DeploymentID)) })
@@ -89,16 +89,19 @@ type revision struct {
 
 // slot is what an activation finds.
 type slot struct {
-	known  *revision // the same bytes
-	active *revision
-	old    []revision // to be drained
-	last   int64      // the slot's highest number
+	known   *revision // the same bytes
+	active  *revision
+	old     []revision // to be drained
+	last    int64      // the slot's highest number
+	version ports.Version
 }
 
 func (s deployments) slot(run run, a ports.Activation) (slot, error) {
+	var out slot
 	var found, here, there []revision
 	ops := []op{
 		{name: "version_bump"},
+		readVersion(&out.version),
 		{name: "deployment_find", rows: []any{a.ID}, scan: scanRevision(&found)},
 		slotOp(a.Slot, &here),
 	}
@@ -108,7 +111,6 @@ func (s deployments) slot(run run, a ports.Activation) (slot, error) {
 	if err := run(ops...); err != nil {
 		return slot{}, err
 	}
-	var out slot
 	if len(found) > 0 {
 		out.known = &found[0]
 	}
@@ -151,7 +153,7 @@ func (f slot) refused(a ports.Activation) (ports.Revision, ports.Answer) {
 func (f slot) put(a ports.Activation, made ports.Revision) []op {
 	all := args{
 		"id": a.ID, "tenant": a.Slot.Tenant, "module": a.Slot.Module, "version": a.Slot.Version,
-		"number": made.Number, "size": made.Size, "operation": a.Call, "now": made.Activated,
+		"number": made.Number, "size": made.Size, "since": made.Since, "operation": a.Call, "now": made.Activated,
 	}
 	archive := op{name: "archive_insert", args: all, rows: chunks(string(a.ID), a.Archive)}
 	switch {
@@ -453,7 +455,7 @@ func scanRevision(into *[]revision) func(row) error {
 
 // scan reads a revision's columns after those that stand before them.
 func (v *revision) scan(r row, before ...any) error {
-	return r.Scan(append(before, &v.ID, &v.Slot.Tenant, &v.Slot.Module, &v.Slot.Version, &v.Number, &v.Phase, &v.Size, &v.call, &v.dropped,
+	return r.Scan(append(before, &v.ID, &v.Slot.Tenant, &v.Slot.Module, &v.Slot.Version, &v.Number, &v.Phase, &v.Size, &v.call, &v.Since, &v.dropped,
 		&v.Activated, &v.Drained, &v.Retired)...)
 }
 

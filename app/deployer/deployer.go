@@ -80,13 +80,12 @@ func (d *Deployer) deploy(ctx context.Context, call ports.Deploy, mark func(*por
 	if len(activation.Notices) > 0 {
 		d.Outbox()
 	}
-	set, err := d.Served.Ask(ctx)
-	if err != nil {
+	if _, err := d.Served.Ask(ctx); err != nil {
 		return ports.Deployed{}, fmt.Errorf("it is active, but this replica cannot read what is served: %w", err)
 	}
 	out := ports.Deployed{Revision: revision, Unchanged: answer.Outcome == ports.Duplicate}
 	if call.Fleet {
-		out.Behind, err = d.fleet(ctx, set.Version, rev.ID)
+		out.Behind, err = d.fleet(ctx, revision)
 	}
 	d.Log.InfoContext(ctx, "deployed", "deployment", revision.ID, "slot", revision.Slot.String(), "revision", revision.Number, "unchanged", out.Unchanged)
 	return out, err
@@ -160,8 +159,8 @@ func refused(a ports.Answer, rev *deploy.Revision) error {
 	return fault.DeployConflict.With("%s was not swapped: %s; send it again", rev.Slot, a.Outcome)
 }
 
-// fleet waits until every live replica serves the revision, which is of that version, and names those that do not in time.
-func (d *Deployer) fleet(ctx context.Context, version ports.Version, id ports.DeploymentID) ([]string, error) {
+// fleet waits until every live replica serves the revision, and names those that do not in time.
+func (d *Deployer) fleet(ctx context.Context, revision ports.Revision) ([]string, error) {
 	deadline := d.Clock.Now().Add(d.FleetWait)
 	for {
 		replicas, err := d.Deployments.Replicas(ctx, d.Clock.Now().Add(-d.Silent))
@@ -170,7 +169,7 @@ func (d *Deployer) fleet(ctx context.Context, version ports.Version, id ports.De
 		}
 		var behind []string
 		for _, r := range replicas {
-			if r.ID != d.Replica && !serves(r, version, id) {
+			if r.ID != d.Replica && !serves(r, revision) {
 				behind = append(behind, r.ID)
 			}
 		}
@@ -183,9 +182,9 @@ func (d *Deployer) fleet(ctx context.Context, version ports.Version, id ports.De
 	}
 }
 
-// serves says that a replica had applied the version when it was last seen, and could load this revision of it.
-func serves(r ports.Replica, version ports.Version, id ports.DeploymentID) bool {
-	return r.Served >= version && !slices.Contains(r.Broken, id)
+// serves says that a replica, when it was last seen, had heard of the revision and could load it.
+func serves(r ports.Replica, revision ports.Revision) bool {
+	return r.Served >= revision.Since && !slices.Contains(r.Broken, revision.ID)
 }
 
 // Undeploy drains a revision, named by its slot or its id.
@@ -253,7 +252,7 @@ func (d *Deployer) Revisions(ctx context.Context, tenants []string) ([]ports.Rev
 		for _, replica := range replicas {
 			switch {
 			case r.Phase == ports.Retired:
-			case serves(replica, set.Version, r.ID):
+			case serves(replica, r):
 				out[i].Served = append(out[i].Served, replica.ID)
 			default:
 				out[i].Behind = append(out[i].Behind, replica.ID)

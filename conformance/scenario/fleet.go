@@ -64,6 +64,7 @@ type Fleet struct {
 	stage    *Stage
 	settings Settings
 	home     string // of all its replicas
+	trusted  string // a file of certificates; empty: what the machine trusts
 }
 
 // Fleet makes a fleet without replicas. The settings go over the quick ones.
@@ -163,6 +164,9 @@ func (f *Fleet) start(log string, args []string, settings Settings) *process.Pro
 	cmd := exec.CommandContext(context.WithoutCancel(f.t.Context()), f.stage.Binary, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = f.home, out, out
 	cmd.Env = append(os.Environ(), "SCENARIO_RECEIVER="+f.Receiver.URL)
+	if f.trusted != "" {
+		cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+f.trusted)
+	}
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		cmd.Env = append(cmd.Env, variable(key)+"="+settings[key])
 	}
@@ -171,6 +175,28 @@ func (f *Fleet) start(log string, args []string, settings Settings) *process.Pro
 		f.t.Fatal(err)
 	}
 	return p
+}
+
+// Ran is how a command of the engine ended.
+type Ran struct {
+	Code     int
+	Out, Err string
+}
+
+// Command runs the engine's command line against a replica, nil: against none, and waits for it.
+func (f *Fleet) Command(r *Replica, args ...string) Ran {
+	f.t.Helper()
+	cmd := exec.CommandContext(f.t.Context(), f.stage.Binary, args...)
+	cmd.Dir, cmd.Env = f.home, os.Environ()
+	if r != nil {
+		cmd.Env = append(cmd.Env, "SUTRA_URL="+r.URL, "SUTRA_KEY="+AdminKey)
+	}
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		f.t.Fatalf("sutra %v: %v", args, err)
+	}
+	return Ran{cmd.ProcessState.ExitCode(), out.String(), said.String()}
 }
 
 // variable is the environment's name of a configuration key.

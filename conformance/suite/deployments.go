@@ -57,6 +57,7 @@ func activationSwaps(t *testing.T, h Harness) {
 	v2, served, err := a.Deployments().Served(f.Context())
 	f.must(err)
 	f.want("version changed", v1 != v2, true)
+	f.want("served since", []any{made.Since, served[1].Since}, []any{v2, v2})
 	f.want("served", []any{served[0].ID, served[0].Phase, served[1].ID, served[1].Phase}, []any{first, ports.Draining, made.ID, ports.Active})
 	again, out := f.activate(a, ports.Activation{Slot: f.slot("1"), ID: made.ID, Archive: []byte("second")})
 	f.settled("the same bytes again", out, ports.Duplicate)

@@ -177,6 +177,7 @@ CREATE TABLE IF NOT EXISTS sutra_deployment (
   activated_at DATETIME(6) NOT NULL,
   drained_at DATETIME(6),
   retired_at DATETIME(6),
+  since BIGINT NOT NULL,
   dropped BIGINT NOT NULL,
   active_slot VARBINARY(800) AS (CASE WHEN phase = 'active' THEN CONCAT(tenant, '--', module, '--', version) END) VIRTUAL,
   PRIMARY KEY (id),

@@ -204,6 +204,7 @@ CREATE TABLE sutra_deployment (
   activated_at timestamptz NOT NULL,
   drained_at timestamptz,
   retired_at timestamptz,
+  since bigint NOT NULL,
   dropped bigint NOT NULL,
   PRIMARY KEY (id)
 );

@@ -180,6 +180,7 @@ CREATE TABLE sutra_deployment (
   activated_at INTEGER NOT NULL,
   drained_at INTEGER,
   retired_at INTEGER,
+  since INTEGER NOT NULL,
   dropped INTEGER NOT NULL,
   PRIMARY KEY (id)
 );

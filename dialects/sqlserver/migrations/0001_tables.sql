@@ -188,6 +188,7 @@ CREATE TABLE sutra_deployment (
   activated_at DATETIME2(6) NOT NULL,
   drained_at DATETIME2(6) NULL,
   retired_at DATETIME2(6) NULL,
+  since BIGINT NOT NULL,
   dropped BIGINT NOT NULL,
   CONSTRAINT sutra_deployment_pk PRIMARY KEY CLUSTERED (id) WITH (ALLOW_PAGE_LOCKS = OFF)
 );
