@@ -34,9 +34,7 @@ type Words struct {
 	Skip     string // :skip, at the end: lock the rows read, pass over what others hold
 	Skipping string // :skipping, after a table: the same, where the database wants a hint there
 	Share    string // :share, at the end: lock the rows read against change until the transaction ends
-	Sharing  string // :sharing, after a table: the same as a hint
 	Lock     string // :lock, at the end: lock the rows read for this transaction alone
-	Locking  string // :locking, after a table: the same as a hint
 }
 
 // Joined says how UPDATE and DELETE take a group. Zero: as PostgreSQL says it, UPDATE … FROM and DELETE … USING.

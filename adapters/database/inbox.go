@@ -56,7 +56,7 @@ func (s *Store) events(ctx context.Context, tenant string, keys []any) (map[port
 
 func (s inbox) Pending(ctx context.Context, before time.Time, lease time.Duration, limit int) ([]ports.Message, error) {
 	var found map[ports.Key]*ports.Message
-	err := s.hold(ctx, fleet, func(run run) error {
+	err := s.handOut(ctx, func(run run) error {
 		found = map[ports.Key]*ports.Message{}
 		var targets []any
 		all := args{"before": before, "limit": limit}
@@ -82,7 +82,7 @@ func (s inbox) Pending(ctx context.Context, before time.Time, lease time.Duratio
 		for _, m := range byTarget(found) {
 			keys = append(keys, m.Event)
 		}
-		return run(op{name: "inbox_lease", args: args{"until": s.now().Add(lease)}, rows: keys})
+		return run(op{name: "inbox_lease", args: args{"until": s.now().Add(lease), "before": before}, rows: keys})
 	})
 	return byTarget(found), err
 }

@@ -43,7 +43,7 @@ func (s operations) Read(ctx context.Context, id ports.ID) (ports.Operation, por
 
 func (s operations) Adopt(ctx context.Context, by string, silent time.Time, limit int) ([]ports.Operation, error) {
 	var found []ports.Operation
-	err := s.hold(ctx, fleet, func(run run) error {
+	err := s.handOut(ctx, func(run run) error {
 		now := s.now()
 		found = nil
 		err := run(op{name: "operation_silent", args: args{"silent": silent, "limit": limit}, scan: scanOperation(&found)})
@@ -54,7 +54,7 @@ func (s operations) Adopt(ctx context.Context, by string, silent time.Time, limi
 		for i := range found {
 			found[i].Owner, found[i].Touched = by, now
 		}
-		return run(op{name: "operation_own", args: args{"owner": by, "now": now}, rows: ids})
+		return run(op{name: "operation_own", args: args{"owner": by, "now": now, "silent": silent}, rows: ids})
 	})
 	for i := 0; i < len(found) && err == nil; i++ {
 		found[i].Archive, err = s.archive(ctx, found[i].ID.String())

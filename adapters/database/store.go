@@ -3,6 +3,7 @@ package database
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -105,6 +106,18 @@ func (s *Store) write(ctx context.Context, tenant string, ops ...op) error {
 // hold keeps a transaction open over several runs, again from the start while the reason to fail passes.
 func (s *Store) hold(ctx context.Context, tenant string, body func(run run) error) error {
 	return coded(s.repeat(ctx, func() error { return s.run.hold(ctx, tenant, body) }))
+}
+
+// handOut holds a transaction that finds rows past those that others have locked, and marks them. The mark names what was found and has
+// to hit every row: a database that locks less than it is asked to lets another be first, and then the search starts anew.
+func (s *Store) handOut(ctx context.Context, body func(run run) error) error {
+	return s.hold(ctx, fleet, func(run run) error {
+		err := body(run)
+		if t, ok := errors.AsType[*trouble](err); ok && t.class == dialects.Missed {
+			t.class = dialects.Conflict
+		}
+		return err
+	})
 }
 
 // read runs ops one after the other, again while the reason to fail passes: scans have to start anew by themselves.

@@ -16,7 +16,7 @@ type tasks struct{ *Store }
 
 func (s tasks) Take(ctx context.Context, ask ports.TaskAsk) ([]ports.LockedTask, error) {
 	var out []ports.LockedTask
-	err := s.hold(ctx, fleet, func(run run) error {
+	err := s.handOut(ctx, func(run run) error {
 		out = nil
 		for _, topic := range ask.Topics {
 			for _, tenant := range scopes(ask.Tenants) {
@@ -48,7 +48,7 @@ func (s tasks) take(run run, ask ports.TaskAsk, topic ports.TaskTopic, tenant an
 		return nil, err
 	}
 	ids := column(out, func(t ports.LockedTask) any { return t.Task.ID })
-	return out, run(op{name: "task_lock", args: args{"worker": ask.Worker, "until": until}, rows: ids})
+	return out, run(op{name: "task_lock", args: args{"worker": ask.Worker, "until": until, "now": now}, rows: ids})
 }
 
 func (s tasks) Locate(ctx context.Context, tenants []string, id ports.TaskID) (tenant string, err error) {

@@ -17,7 +17,7 @@ type timers struct{ *Store }
 
 func (s timers) Due(ctx context.Context, lease time.Duration, limit int) ([]ports.Timer, error) {
 	var out []ports.Timer
-	err := s.hold(ctx, fleet, func(run run) error {
+	err := s.handOut(ctx, func(run run) error {
 		now := s.now()
 		out = nil
 		err := run(op{name: "timer_due", args: args{"now": now, "limit": limit}, scan: func(r row) error {
@@ -29,7 +29,7 @@ func (s timers) Due(ctx context.Context, lease time.Duration, limit int) ([]port
 		if err != nil || len(out) == 0 {
 			return err
 		}
-		return run(deferOp(out, now.Add(lease)))
+		return run(op{name: "timer_lease", args: args{"until": now.Add(lease), "now": now}, rows: timerRows(out)})
 	})
 	return out, err
 }
@@ -38,20 +38,19 @@ func (s timers) Defer(ctx context.Context, all []ports.Timer, until time.Time) e
 	if len(all) == 0 {
 		return nil
 	}
-	return s.write(ctx, fleet, deferOp(all, until))
+	return s.write(ctx, fleet, op{name: "timer_defer", args: args{"until": until}, rows: timerRows(all)})
 }
 
-// deferOp moves the next attempt of waits, in the order of their keys.
-func deferOp(all []ports.Timer, until time.Time) op {
+// timerRows is a group of waits in the order of their keys.
+func timerRows(all []ports.Timer) (rows []any) {
 	sorted := slices.Clone(all)
 	slices.SortFunc(sorted, func(a, b ports.Timer) int {
 		return cmp.Or(bytes.Compare(a.ID[:], b.ID[:]), cmp.Compare(a.Wait, b.Wait))
 	})
-	o := op{name: "timer_defer", args: args{"until": until}}
 	for _, t := range sorted {
-		o.rows = append(o.rows, t.ID, t.Wait)
+		rows = append(rows, t.ID, t.Wait)
 	}
-	return o
+	return rows
 }
 
 func (s timers) Schedules(ctx context.Context, limit int) ([]ports.Schedule, error) {

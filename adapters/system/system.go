@@ -13,14 +13,11 @@ import (
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
-// Now is the wall clock with its monotonic reading, for durations and trust.
-func Now() time.Time { return time.Now() }
-
 // Clock is the machine's clock as a ports.Clock, for stores that have no database clock of their own.
 type Clock struct{}
 
 // Now is UTC, cut to microseconds.
-func (Clock) Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+func (Clock) Now() time.Time { return Now().UTC().Truncate(time.Microsecond) }
 
 // IDs makes UUIDv7 (RFC 9562, 5.7) that rise within the process: the milliseconds, then a counter seeded anew each millisecond.
 type IDs struct {
@@ -34,7 +31,7 @@ func (g *IDs) New() ports.ID {
 	var id ports.ID
 	_, _ = rand.Read(id[:]) // crypto/rand ends the process when it fails
 	g.mu.Lock()
-	now := time.Now().UnixMilli()
+	now := Now().UnixMilli()
 	switch {
 	case now > g.last:
 		g.last, g.seq = now, uint16(id[6])<<3|uint16(id[7])>>5

@@ -158,7 +158,7 @@ func (i *Intake) complete(ctx context.Context, m *intake.Message) (ports.Receipt
 	answer, err := i.settle(ctx, m)
 	receipt := ports.Receipt{Tenant: m.Inbox.Tenant, Instance: answer.Instance.ID}
 	switch {
-	case errors.Is(err, fault.NoMatch):
+	case errors.Is(err, fault.NoMatch), errors.Is(err, fault.InstanceEnded), errors.Is(err, fault.InstanceFailed):
 		return i.unmatched(ctx, m.Inbox, err)
 	case err != nil:
 		return receipt, err
@@ -204,13 +204,15 @@ func (i *Intake) settle(ctx context.Context, m *intake.Message) (lane.Answer, er
 			if try < attempts {
 				continue
 			}
-			return answer, fault.NoMatch.With("the wait for this message was taken by another")
+			return answer, fault.ClaimHeld.With("instance %s takes other messages of this kind faster than this one; send it again", answer.Instance.ID).
+				About(answer.Instance.ID.String())
 		}
 		return answer, err
 	}
 }
 
-// unmatched answers a message that nobody waits for: it may be one that was taken before, whose sender did not hear the answer.
+// unmatched answers a message that nobody waits for any more: it may be the very one that was taken before, whose sender did not hear
+// the answer, or sent it twice at once.
 func (i *Intake) unmatched(ctx context.Context, ref ports.InboxRef, refused error) (ports.Receipt, error) {
 	receipt, err := i.duplicate(ctx, ref, ports.InstanceID{})
 	if err == nil && receipt.Instance.IsZero() {

@@ -8,7 +8,8 @@ import (
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
-// start makes the first step of each new instance and writes them together.
+// start makes the first step of each new instance and writes them together. A start that the database refuses for its content is
+// made again as a FAILED instance, which keeps the event.
 func (l *lane) start(ctx context.Context, requests []Request) {
 	if len(requests) == 0 {
 		return
@@ -32,9 +33,18 @@ func (l *lane) start(ctx context.Context, requests []Request) {
 	if len(group) == 0 {
 		return
 	}
+	var again []Request
 	for i, answer := range l.Instances.Start(ctx, group) {
+		if refused := contentOf(answer.Err); refused != nil && of[i].Start.Begin.Refused == nil {
+			s := *of[i].Start
+			s.Begin.Refused = refused
+			of[i].Start = &s
+			again = append(again, of[i])
+			continue
+		}
 		of[i].Done(l.started(&group[i], answer))
 	}
+	l.start(ctx, again)
 }
 
 func (l *lane) started(n *ports.NewInstance, a ports.Answer) Answer {

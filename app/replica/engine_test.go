@@ -1,6 +1,7 @@
 package replica_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,11 +40,18 @@ const tenant = "acme"
 // run starts a replica and deploys one package of models and channels.
 func run(t *testing.T, channels string, models ...string) *engine {
 	t.Helper()
+	return runOn(t, func(s ports.Store) ports.Store { return s }, channels, models...)
+}
+
+// runOn is run over a store that a test has wrapped.
+func runOn(t *testing.T, wrap func(ports.Store) ports.Store, channels string, models ...string) *engine {
+	t.Helper()
 	c := database.Config{Log: slog.New(slog.DiscardHandler)}
-	store, err := database.Open(t.Context(), c)
+	opened, err := database.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
+	store := wrap(opened)
 	config := replica.Default(1)
 	config.OutboxTick, config.TimerTick, config.DeploymentsPoll = 20*time.Millisecond, 20*time.Millisecond, 50*time.Millisecond
 	config.OutboxBase, config.ReplyTimeout = 10*time.Millisecond, 10*time.Second
@@ -392,4 +401,90 @@ func TestALocalMessageStartsAnotherProcess(t *testing.T) {
 		process("q", start("q", "inner"), `<endEvent id="q-1"/>`))
 	e.send("begin", `{"key": 1}`)
 	e.ended(map[string]int{"p completed": 1, "q completed": 1})
+}
+
+// picky is a store whose database cannot store an emission of some content, as one whose packets are too small cannot.
+type picky struct{ ports.Store }
+
+const unstorable = "unstorable"
+
+func (p picky) Instances() ports.Instances { return pickyInstances{p.Store.Instances()} }
+
+type pickyInstances struct{ ports.Instances }
+
+func (p pickyInstances) Start(ctx context.Context, all []ports.NewInstance) []ports.Answer {
+	return pick(all, func(n ports.NewInstance) ports.Rows { return n.Rows }, func(good []ports.NewInstance) []ports.Answer {
+		return p.Instances.Start(ctx, good)
+	})
+}
+
+func (p pickyInstances) Commit(ctx context.Context, all []ports.Step) []ports.Answer {
+	return pick(all, func(s ports.Step) ports.Rows { return s.Rows }, func(good []ports.Step) []ports.Answer {
+		return p.Instances.Commit(ctx, good)
+	})
+}
+
+// pick refuses the elements that cannot be stored and hands on the others.
+func pick[T any](all []T, rows func(T) ports.Rows, store func([]T) []ports.Answer) []ports.Answer {
+	out := make([]ports.Answer, len(all))
+	var good []T
+	var at []int
+	for i, one := range all {
+		if slices.ContainsFunc(rows(one).Outbox, func(e ports.Emission) bool { return bytes.Contains(e.Body, []byte(unstorable)) }) {
+			out[i].Err = fault.StoreTooLarge.With("a value is larger than the database takes")
+			continue
+		}
+		good, at = append(good, one), append(at, i)
+	}
+	for i, answer := range store(good) {
+		out[at[i]] = answer
+	}
+	return out
+}
+
+// TestWhatTheDatabaseCannotStoreFailsItsInstanceAlone: it is neither sent again for ever nor lost, and its neighbours of the batch and
+// of the fold are not held up.
+func TestWhatTheDatabaseCannotStoreFailsItsInstanceAlone(t *testing.T) {
+	const n = 12
+	reply := `<task id="%s"><extensionElements><q:reply contentType="application/json" body="{}"/></extensionElements></task>`
+	send := `<sendTask id="%[1]s"><extensionElements><q:send channel="out" body="{text: %[2]s.text}"/></extensionElements></sendTask>`
+	e := runOn(t, func(s ports.Store) ports.Store { return picky{s} },
+		fmt.Sprintf(door, "begin")+fmt.Sprintf(door, "note")+"  - {name: letter, transport: http, ack-mode: on-persist, auth: {scheme: none}}\n"+
+			"  - {name: out, transport: http, url: 'http://127.0.0.1:1/'}\n",
+		process("p", start("p", "begin"), fmt.Sprintf(reply, "p-1"), wait("p", 2, "note"), fmt.Sprintf(reply, "p-3"),
+			fmt.Sprintf(send, "p-4", "answer"), wait("p", 5, "letter"), fmt.Sprintf(send, "p-6", "answer"), `<endEvent id="p-7"/>`),
+		process("s", start("s", "letter"), fmt.Sprintf(send, "s-1", "payload"), `<endEvent id="s-2"/>`))
+	for i := range n {
+		e.send("begin", fmt.Sprintf(`{"key": %d}`, i))
+	}
+	var all sync.WaitGroup
+	for i := range n {
+		text := "fine"
+		if i%4 == 0 {
+			text = unstorable
+		}
+		in := e.incoming(fmt.Sprintf(`{"key": %d, "text": %q}`, i, text))
+		in.Channel = "note"
+		all.Go(func() {
+			_, err := e.Intake.Take(t.Context(), in)
+			if got := errors.Is(err, fault.StoreTooLarge); got != (text == unstorable) {
+				t.Errorf("note %d: got %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	e.ended(map[string]int{"p failed": n / 4, "p suspended": n - n/4})
+	for i := range n {
+		text := "fine"
+		key := i
+		switch i % 4 {
+		case 1:
+			text = unstorable
+		case 3: // for no instance: it starts one
+			key, text = n+i, unstorable
+		}
+		e.send("letter", fmt.Sprintf(`{"key": %d, "text": %q}`, key, text))
+	}
+	// The first of four found its instance FAILED, and started another.
+	e.ended(map[string]int{"p failed": n / 2, "p completed": n / 4, "p suspended": n / 4, "s completed": n / 4, "s failed": n / 4})
 }

@@ -51,7 +51,12 @@ func (r *Roles) Leads(role string) (ports.Term, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h, ok := r.held[role]
-	return h.term, ok && h.trust.Holds(r.Now())
+	now := r.Now()
+	if !ok || !h.trust.Holds(now) {
+		return h.term, false
+	}
+	r.Log.Debug("acts in a role", "role", role, "term", h.term.Number, "at", now)
+	return h.term, true
 }
 
 // Run takes and renews leases until ctx ends, and gives them back then.
@@ -110,7 +115,9 @@ func (r *Roles) hold(ctx context.Context, role string) {
 	if !had || was.term.Number != term.Number {
 		r.Log.InfoContext(ctx, "leading", "role", role, "term", term.Number)
 	}
-	r.held[role] = holding{term, lease.Since(asked, r.TTL, term.Number)}
+	h := holding{term, lease.Since(asked, r.TTL, term.Number)}
+	r.held[role] = h
+	r.Log.DebugContext(ctx, "trusts a role", "role", role, "term", term.Number, "from", r.Now(), "until", h.trust.Until())
 	r.Watch.Count("sutra_lease_attempts_total", 1, "role", role, "outcome", "held")
 }
 
@@ -121,6 +128,7 @@ func (r *Roles) giveBack(ctx context.Context) {
 		terms = append(terms, h.term)
 	}
 	clear(r.held)
+	r.Log.DebugContext(ctx, "trusts no role any more", "at", r.Now())
 	r.mu.Unlock()
 	if len(terms) == 0 {
 		return

@@ -131,6 +131,8 @@ var refusals = []struct {
 
 	{"a link to nowhere", fault.ModelLinkUnknown, within(`<intermediateThrowEvent id="x"><linkEventDefinition name="L"/></intermediateThrowEvent>`)},
 	{"a link from nowhere", fault.ModelLinkUnknown, within(`<intermediateCatchEvent id="x"><linkEventDefinition name="L"/></intermediateCatchEvent>`)},
+	{"a link to another's definition", fault.ModelLinkUnknown, within(`<intermediateThrowEvent id="x"><linkEventDefinition name="L"><target>none</target></linkEventDefinition></intermediateThrowEvent><intermediateCatchEvent id="y"><linkEventDefinition id="d" name="L"/></intermediateCatchEvent>`)},
+	{"a link from another's definition", fault.ModelLinkUnknown, within(`<intermediateThrowEvent id="x"><linkEventDefinition id="a" name="L"/></intermediateThrowEvent><intermediateCatchEvent id="y"><linkEventDefinition name="L"><source>none</source></linkEventDefinition></intermediateCatchEvent>`)},
 	{"a compensation without handler", fault.ModelCompensationUnknown, within(`<boundaryEvent id="x" attachedToRef="after">` + undo + `</boundaryEvent>`)},
 	{"a compensation of nothing", fault.ModelCompensationUnknown, within(`<intermediateThrowEvent id="x"><compensateEventDefinition activityRef="none"/></intermediateThrowEvent>`)},
 	{"a call of nothing", fault.ModelCallUnknown, within(`<callActivity id="x"/>`)},

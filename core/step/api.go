@@ -114,6 +114,7 @@ type Begin struct {
 	Channel  string // the door, or empty
 	Event    Event  // KindStart or KindChildStart; Event.At is the step's time
 	Schedule *ports.Fired
+	Refused  *fault.Fault // why the database refused this start for its content: the failure of its event
 }
 
 // Claimed is the instance to advance: its claim and row.
@@ -123,6 +124,10 @@ type Claimed struct {
 	Step  ports.StepID
 	At    time.Time // database time of the step
 	Lease *ports.Term
+	// Most is how many events are folded, the others being NotTried; 0: all.
+	Most int
+	// Refused says why the database refused the step of the first event for its content: it is that event's failure.
+	Refused *fault.Fault
 }
 
 // Outcome is what became of one event.

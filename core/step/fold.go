@@ -12,7 +12,7 @@ import (
 // begin makes a new instance. A start that fails keeps an empty snapshot and its event; one that the model refuses leaves nothing.
 func begin(p *Program, b Begin) Result {
 	empty := &token.Snapshot{Process: p.Process.ID, Status: ports.Suspended}
-	out := advance(p, empty, Claimed{Claim: ports.Claim{Ref: b.Ref}, Step: b.Step, At: b.Event.At}, []Event{b.Event})
+	out := advance(p, empty, Claimed{Claim: ports.Claim{Ref: b.Ref}, Step: b.Step, At: b.Event.At, Refused: b.Refused}, []Event{b.Event})
 	if out.Err != nil {
 		return out.Result
 	}
@@ -98,15 +98,22 @@ func (o *outcome) rows() ports.Rows {
 // nothing has to be undone.
 func advance(p *Program, before *token.Snapshot, c Claimed, events []Event) outcome {
 	order := ordered(events)
+	if c.Most > 0 {
+		order = order[:min(c.Most, len(order))]
+	}
 	out := outcome{p: p, before: before, Result: Result{Outcomes: make([]Outcome, len(events))}}
 	r, tried, err := fold(p, before, c, events, order, out.Outcomes)
 	if err != nil {
 		out.Err = err
 		return out
 	}
+	if c.Refused != nil {
+		r.failure, tried = &failure{fault: c.Refused}, 1
+	}
 	if r.failure == nil {
 		out.run = r
 		if out.seal() {
+			out.rest()
 			return out
 		}
 	}
@@ -125,16 +132,21 @@ func advance(p *Program, before *token.Snapshot, c Claimed, events []Event) outc
 			break
 		}
 	}
-	for i, o := range out.Outcomes {
-		if o == "" {
-			out.Outcomes[i] = NotTried
-		}
-	}
+	out.rest()
 	return out
 }
 
-// fold applies events in order until one fails, and says how many were tried. Two completions of tasks never go into one step: a
-// step can prove only one lock.
+// rest says of every event that nothing was said of that it was not tried.
+func (o *outcome) rest() {
+	for i, said := range o.Outcomes {
+		if said == "" {
+			o.Outcomes[i] = NotTried
+		}
+	}
+}
+
+// fold applies events in order until one fails, and says how many were tried. Two completions of tasks never go into one step, which
+// can prove only one lock; nor does one message twice, which is a duplicate once the first is committed.
 func fold(p *Program, before *token.Snapshot, c Claimed, events []Event, order []int, outcomes []Outcome) (*run, int, error) {
 	s, err := load(p.Process, before)
 	if err != nil {
@@ -143,7 +155,7 @@ func fold(p *Program, before *token.Snapshot, c Claimed, events []Event, order [
 	r := newRun(p, s, c.Claim.Ref, c.Step, c.At)
 	for tried, i := range order {
 		ev := events[i]
-		if ev.Task != nil && r.effects.task != nil {
+		if ev.Task != nil && r.effects.task != nil || r.took(ev.Consumed) {
 			outcomes[i] = NotTried
 			continue
 		}
@@ -157,6 +169,11 @@ func fold(p *Program, before *token.Snapshot, c Claimed, events []Event, order [
 		}
 	}
 	return r, len(order), nil
+}
+
+// took says that the step takes this message already.
+func (r *run) took(c *ports.Consumed) bool {
+	return c != nil && slices.ContainsFunc(r.effects.consumed, func(taken ports.Consumed) bool { return taken.InboxRef == c.InboxRef })
 }
 
 // try applies one event and works until every token is parked; false: nothing waits for it. A panic is the event's failure like any

@@ -27,7 +27,7 @@ func classify(err error) dialects.Class {
 		return dialects.Conflict
 	case 1290, 1836, 1792:
 		return dialects.ReadOnly
-	case 1406, 1153, 1264, 1301:
+	case 1406, 1153, 1264, 1301, 1366: // too long, packet, out of range, result, no such character
 		return dialects.TooLong
 	case 3024, 1969, 1317: // MySQL's and MariaDB's time limit, killed query
 		return dialects.Timeout

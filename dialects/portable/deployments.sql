@@ -15,7 +15,7 @@ WHERE v.id = 1
 -- scope: fleet
 -- rows: deployment text
 SELECT d.id
-FROM sutra_deployment AS d :locking
+FROM sutra_deployment AS d
 WHERE d.id IN :rows
 :lock
 

@@ -101,9 +101,11 @@ AND x.target IN :rows
 -- name: inbox_lease
 -- scope: fleet
 -- rows: event bytes
+-- expect: each
 UPDATE sutra_inbox
 SET next_attempt_at = :until
 WHERE event_key IN :rows
+AND next_attempt_at < :before
 
 -- name: inbox_of
 -- rows: target uuid

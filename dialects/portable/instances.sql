@@ -2,7 +2,7 @@
 -- scope: any
 -- rows: deployment text
 SELECT d.id
-FROM sutra_deployment AS d :sharing
+FROM sutra_deployment AS d
 WHERE d.id IN :rows
 :share
 

@@ -2,7 +2,7 @@
 -- scope: any
 -- rows: role text
 SELECT l.role
-FROM sutra_lease AS l :sharing
+FROM sutra_lease AS l
 WHERE l.role IN :rows
 :share
 
@@ -28,7 +28,7 @@ WHERE l.role IN :rows
 -- scope: fleet
 -- rows: role text
 SELECT l.role
-FROM sutra_lease AS l :locking
+FROM sutra_lease AS l
 WHERE l.role IN :rows
 :lock
 

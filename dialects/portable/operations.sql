@@ -23,9 +23,11 @@ ORDER BY o.touched_at, o.id
 -- name: operation_own
 -- scope: fleet
 -- rows: id uuid
+-- expect: each
 UPDATE sutra_operation
 SET owner = :owner, touched_at = :now
 WHERE id IN :rows
+AND touched_at < :silent
 
 -- name: operation_touch
 -- scope: fleet

@@ -12,9 +12,11 @@ ORDER BY o.next_attempt_at, o.id
 -- name: outbox_stamp
 -- scope: fleet
 -- rows: id uuid
+-- expect: each
 UPDATE sutra_outbox
 SET claimed_by = :by, claimed_at = :now
 WHERE id IN :rows
+AND (claimed_at IS NULL OR claimed_at < :stale)
 
 -- name: outbox_sent
 -- rows: id uuid, by_whom text, at instant

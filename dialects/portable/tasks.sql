@@ -13,9 +13,11 @@ ORDER BY t.lock_until, t.id
 -- name: task_lock
 -- scope: fleet
 -- rows: id uuid
+-- expect: each
 UPDATE sutra_task
 SET lock_owner = :worker, lock_until = :until, lock_epoch = lock_epoch + 1
 WHERE id IN :rows
+AND lock_until <= :now
 
 -- name: task_read
 -- rows: id uuid

@@ -7,6 +7,17 @@ ORDER BY w.attempt_at, w.instance, w.wait_id
 :page
 :skip
 
+-- name: timer_lease
+-- scope: fleet
+-- rows: instance uuid, wait int
+-- expect: each
+UPDATE sutra_wait AS w
+SET attempt_at = :until
+FROM :rows AS r
+WHERE w.instance = r.instance
+AND w.wait_id = r.wait
+AND w.attempt_at <= :now
+
 -- name: timer_defer
 -- scope: fleet
 -- rows: instance uuid, wait int

@@ -17,7 +17,7 @@ func classify(err error) dialects.Class {
 	switch e.Number {
 	case 2627, 2601:
 		return dialects.Duplicate
-	case 1205, 3960, 3961, 1222: // deadlock, snapshot conflicts, lock timeout
+	case 1205, 51205, 3960, 3961, 1222: // deadlock, one over an application lock, snapshot conflicts, lock timeout
 		return dialects.Conflict
 	case 3906, 3908, 976, 983: // read only, recovering, secondary replica
 		return dialects.ReadOnly

@@ -35,8 +35,6 @@ func Dialect() dialects.Dialect {
 			Page: "OFFSET 0 ROWS FETCH NEXT :limit ROWS ONLY",
 			// READCOMMITTEDLOCK: under READ_COMMITTED_SNAPSHOT, READPAST alone would read versions and skip nothing.
 			Skipping: "WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK)",
-			Sharing:  "WITH (REPEATABLEREAD)",
-			Locking:  "WITH (UPDLOCK, HOLDLOCK)",
 		},
 		Joined: dialects.Joined{
 			Update: "UPDATE $2 SET $3 FROM $1 AS $2 CROSS JOIN :rows AS r WHERE $4",
