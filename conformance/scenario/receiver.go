@@ -18,31 +18,19 @@ import (
 type Receiver struct {
 	URL string
 
-<<<<<<< HEAD
 	mu      sync.Mutex
 	counts  map[string]int
 	bodies  map[string]string
 	headers map[string]http.Header
+	first   map[string]time.Time
 	status  int           // 0: 200
 	delay   time.Duration // before an answer
-=======
-	mu     sync.Mutex
-	counts map[string]int
-	bodies map[string]string
-	first  map[string]time.Time
-	status int           // 0: 200
-	delay  time.Duration // before an answer
->>>>>>> main
 }
 
 // Receive starts a receiver. It ends with the test.
 func Receive(t testing.TB) *Receiver {
 	t.Helper()
-<<<<<<< HEAD
 	r := newReceiver()
-=======
-	r := &Receiver{counts: map[string]int{}, bodies: map[string]string{}, first: map[string]time.Time{}}
->>>>>>> main
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
 	r.URL = server.URL
@@ -50,7 +38,9 @@ func Receive(t testing.TB) *Receiver {
 }
 
 func newReceiver() *Receiver {
-	return &Receiver{counts: map[string]int{}, bodies: map[string]string{}, headers: map[string]http.Header{}}
+	return &Receiver{
+		counts: map[string]int{}, bodies: map[string]string{}, headers: map[string]http.Header{}, first: map[string]time.Time{},
+	}
 }
 
 // Secure starts a receiver over TLS that the replicas which are started from now on trust. It ends with the test.
@@ -78,14 +68,10 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	status, delay := r.status, r.delay
 	r.counts[key]++
-<<<<<<< HEAD
 	r.bodies[key], r.headers[key] = string(body), req.Header.Clone()
-=======
-	r.bodies[key] = string(body)
 	if r.counts[key] == 1 {
 		r.first[key] = time.Now()
 	}
->>>>>>> main
 	r.mu.Unlock()
 	if delay > 0 {
 		time.Sleep(delay)
@@ -109,19 +95,18 @@ func (r *Receiver) Deliveries() map[string]int {
 	return maps.Clone(r.counts)
 }
 
-<<<<<<< HEAD
 // Headers are what arrived last with each key.
 func (r *Receiver) Headers() map[string]http.Header {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.headers)
-=======
+}
+
 // Arrivals are when each key arrived first.
 func (r *Receiver) Arrivals() map[string]time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.first)
->>>>>>> main
 }
 
 // Bodies are what arrived last under each key.
