@@ -56,14 +56,14 @@ type DeployOptions struct {
 // Deploy sends an archive and answers when it is active. It is for synchronous deploys; see Submit.
 func (c *Client) Deploy(ctx context.Context, archive io.Reader, o DeployOptions) (wire.Deployment, error) {
 	var out wire.Deployment
-	err := c.call(ctx, http.MethodPost, "/admin/deployments?"+o.query("sync"), "application/zip", archive, &out)
+	err := c.exchange(ctx, http.MethodPost, "/admin/deployments?"+o.query("sync"), "application/zip", archive, &out)
 	return out, err
 }
 
 // Submit sends an archive and answers with the operation to poll.
 func (c *Client) Submit(ctx context.Context, archive io.Reader, o DeployOptions) (wire.Operation, error) {
 	var out wire.Operation
-	err := c.call(ctx, http.MethodPost, "/admin/deployments?"+o.query("async"), "application/zip", archive, &out)
+	err := c.exchange(ctx, http.MethodPost, "/admin/deployments?"+o.query("async"), "application/zip", archive, &out)
 	return out, err
 }
 
@@ -145,16 +145,41 @@ func (c *Client) Resume(ctx context.Context, id, event string) (wire.Instance, e
 	return out, err
 }
 
-// patience bounds a call, but for uploads, which take as long as they take.
+// Migrate moves one instance to another revision, or tries to; a refusal is a *Problem that lists every violation.
+func (c *Client) Migrate(ctx context.Context, id string, m wire.Migration) (wire.Migrated, error) {
+	var out wire.Migrated
+	err := c.send(ctx, "/admin/instances/"+url.PathEscape(id)+"/migrate", m, &out)
+	return out, err
+}
+
+// MigrateBatch moves one page of instances, each in a transaction of its own, and says what became of each.
+func (c *Client) MigrateBatch(ctx context.Context, b wire.MigrationBatch) (wire.MigrationPage, error) {
+	var out wire.MigrationPage
+	err := c.send(ctx, "/admin/instances/migrate", b, &out)
+	return out, err
+}
+
+// send posts a record.
+func (c *Client) send(ctx context.Context, path string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	return c.call(ctx, http.MethodPost, path, "application/json", bytes.NewReader(body), out)
+}
+
+// patience bounds every call but uploads, which take as long as they take.
 const patience = 2 * time.Minute
 
-// call makes one request and reads its answer; a refusal is a *Problem.
+// call makes one request, whose answer may take as long as patience.
 func (c *Client) call(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
-	if body == nil {
-		bounded, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		ctx = bounded
-	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return c.exchange(ctx, method, path, contentType, body, out)
+}
+
+// exchange makes one request and reads its answer; a refusal is a *Problem.
+func (c *Client) exchange(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
 		return err

@@ -29,6 +29,9 @@ type Incoming struct {
 	Headers     []Header
 	Body        []byte
 	Received    time.Time
+	Leases      []Term // the singleton roles that it was taken under
+	Stream      string // ordered channels: what its position counts in
+	Position    int64
 }
 
 // Receipt is what a message's sender is told.
@@ -36,6 +39,7 @@ type Receipt struct {
 	Instance  InstanceID // zero: none yet
 	Tenant    string
 	Duplicate bool
+	Durable   bool      // it is kept or applied, whatever came of it: sending it again changes nothing
 	Answer    *Response // nil: accepted, no reply (yet)
 }
 
@@ -115,6 +119,54 @@ type Operator interface {
 	Retry(ctx context.Context, tenants []string, id TaskID, retries int) error
 }
 
+// Migration is how instances are to be moved to another revision.
+type Migration struct {
+	To               string            // slot or deployment id, which has to be active; empty: what is active in each instance's own slot
+	Process          string            // of the target; empty: the one with the same id
+	Nodes            map[string]string // old BPMN id → new, of nodes and sequence flows; what is left out stays itself
+	DryRun           bool              // check alone: nothing is claimed and nothing written
+	Resume           bool              // FAILED instances go on
+	DropEvent        bool              // without the event that they failed at
+	RecomputeTimers  bool              // timers are armed anew, as of now
+	DropCompensation bool              // what can no longer be undone is forgotten
+}
+
+// MigrationOutcome is what became of one instance.
+type MigrationOutcome string
+
+// The outcomes of a migration.
+const (
+	Migrated       MigrationOutcome = "MIGRATED" // it is on the target
+	MigrationValid MigrationOutcome = "VALID"    // a dry run found nothing against it
+	Refused        MigrationOutcome = "REFUSED"  // something stands against it; Err lists all
+	Bounced        MigrationOutcome = "BOUNCED"  // not now: it is being advanced, or about to be; nothing was written
+	NotFound       MigrationOutcome = "NOT_FOUND"
+	MigrationError MigrationOutcome = "ERROR" // trouble
+)
+
+// MigrationResult is one instance's outcome.
+type MigrationResult struct {
+	Instance InstanceID
+	Outcome  MigrationOutcome
+	From, To DeploymentID
+	Notes    []string // what changed, or would, that nobody has to decide
+	Err      error    // coded, unless Migrated or VALID
+}
+
+// MigrationBatch names the instances of a batch: by id, or by a filter whose pages After and Limit bound.
+type MigrationBatch struct {
+	Migration
+	Instances []InstanceID
+	Filter    InstanceQuery
+}
+
+// Migrator moves instances to other revisions, each in a transaction of its own.
+type Migrator interface {
+	Migrate(ctx context.Context, tenants []string, id InstanceID, m Migration) MigrationResult
+	// MigrateBatch answers for each instance, in order, and with the cursor of the next page of its filter; zero: there is none.
+	MigrateBatch(ctx context.Context, tenants []string, b MigrationBatch) ([]MigrationResult, InstanceID, error)
+}
+
 // TaskFetch is a worker's long poll.
 type TaskFetch struct {
 	TaskAsk
@@ -131,7 +183,7 @@ type TaskQueue interface {
 	Error(ctx context.Context, tenants []string, lock TaskLock, code, message string, variables []byte) (accepted bool, err error)
 }
 
-// Secrets resolves references (env:NAME, file:PATH) at run time.
+// Secrets resolves references (env:NAME, file:PATH, broker:NAME) at run time.
 type Secrets interface {
 	Resolve(reference string) (string, error)
 }

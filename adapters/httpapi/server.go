@@ -21,6 +21,7 @@ type Deps struct {
 	Intake      ports.Intake
 	Deployer    ports.Deployer
 	Operator    ports.Operator
+	Migrator    ports.Migrator
 	Tasks       ports.TaskQueue
 	Views       ports.Views
 	Deployments ports.Deployments
@@ -113,6 +114,8 @@ func (s *Server) Routes() []Route {
 		{"GET", "/admin/operations/:id", Admin, s.operation},
 		{"POST", "/admin/instances/:id/cancel", Admin, s.cancel},
 		{"POST", "/admin/instances/:id/resume", Admin, s.resume},
+		{"POST", "/admin/instances/:id/migrate", Admin, s.migrate},
+		{"POST", "/admin/instances/migrate", Admin, s.migrateBatch},
 		{"GET", "/admin/outbox", Admin, s.outbox},
 		{"POST", "/admin/outbox/:id/redrive", Admin, s.redrive},
 		{"GET", "/admin/tasks", Admin, s.tasks},

@@ -49,25 +49,33 @@ func (g *IDs) New() ports.ID {
 	return id
 }
 
-// Secrets resolves env:NAME and file:PATH.
-type Secrets struct{}
+// Secrets resolves env:NAME, file:PATH and broker:NAME.
+type Secrets struct {
+	Brokers map[string]string // the brokers' addresses by name, which may be references themselves
+}
 
 // Resolve reads the value each time it is asked, so that a changed secret is picked up. Values without a scheme are answered as they are.
-func (Secrets) Resolve(reference string) (string, error) {
+func (s Secrets) Resolve(reference string) (string, error) {
 	kind, name, _ := strings.Cut(reference, ":")
 	switch kind {
 	case "env":
 		value, ok := os.LookupEnv(name)
 		if !ok || value == "" {
-			return "", fault.SecretUnset.With("environment variable %s is not set; a channel refers to it", name)
+			return "", fault.SecretUnset.With("environment variable %s is not set, and is referred to", name)
 		}
 		return value, nil
 	case "file":
 		data, err := os.ReadFile(name)
 		if err != nil {
-			return "", fault.SecretUnset.With("cannot read the secret file that a channel refers to: %w", err)
+			return "", fault.SecretUnset.With("cannot read the file that is referred to: %w", err)
 		}
 		return strings.TrimSpace(string(data)), nil
+	case "broker":
+		address, ok := s.Brokers[name]
+		if !ok {
+			return "", fault.SecretUnset.With("no broker is named %q here; a channel refers to it: name it in sutra.brokers", name)
+		}
+		return Secrets{}.Resolve(address)
 	}
 	return reference, nil
 }

@@ -35,7 +35,8 @@ type Deps struct {
 	Replica     string
 	Outbox      func() // hears that notices were enqueued
 	Callbacks   callback.Rules
-	Brokers     []string // URL schemes that notices can be sent by, beside callbacks
+	Secrets     ports.Secrets
+	Senders     map[string]ports.Sender // by URL scheme: what a broker's address has to begin with, to be notified
 }
 
 // Deployer is the ports.Deployer of a replica.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/sutra-engine/sutra/core/channel"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
@@ -19,22 +19,39 @@ const (
 	stateFailed  = "failed"
 )
 
-// callbackScheme marks destinations that a caller named: they are sent with less trust than those of a model.
-const callbackScheme = "callback+"
+// What notices' destinations begin with. A callback is sent with less trust than what a model names; a broker is looked up when it is sent to.
+const (
+	callbackScheme = "callback+"
+	brokerScheme   = "broker:"
+)
 
 // checkNotices refuses a notice that could never be sent, before anything is done.
 func (d *Deployer) checkNotices(call ports.Deploy) error {
-	if scheme, _, _ := strings.Cut(call.Notify, ":"); call.Notify != "" && !slices.Contains(d.Brokers, scheme) {
-		there := "this build speaks to no broker; use callback with a URL"
-		if len(d.Brokers) > 0 {
-			there = "use one of " + strings.Join(d.Brokers, ", ") + ", or callback with a URL"
+	if call.Notify != "" {
+		if err := d.checkNotify(call.Notify); err != nil {
+			return err
 		}
-		return fault.NotifyUnsupported.With("notify is %q, no broker's destination: %s", call.Notify, there)
 	}
-	if call.Callback == "" {
-		return nil
+	if call.Callback != "" {
+		return d.Callbacks.Check(call.Callback)
 	}
-	return d.Callbacks.Check(call.Callback)
+	return nil
+}
+
+// checkNotify refuses what is no place at a broker that this replica was told of and can speak to.
+func (d *Deployer) checkNotify(notify string) error {
+	to := channel.PlaceOf(notify)
+	if to.Broker == "" || to.Path == "" || strings.ContainsAny(to.Broker, ":?#") {
+		return fault.NotifyUnsupported.With("notify is %q; use broker/queue, broker/exchange/key or broker/subject; for a URL there is callback", notify)
+	}
+	address, err := d.Secrets.Resolve(to.Reference())
+	if err != nil {
+		return fault.NotifyUnsupported.With("notify is %q: %w", notify, err)
+	}
+	if scheme, _, _ := strings.Cut(address, ":"); d.Senders[scheme] == nil {
+		return fault.NotifyUnsupported.With("notify is %q, and this build does not speak to broker %q", notify, to.Broker)
+	}
+	return nil
 }
 
 // options are what an operation keeps of its call.
@@ -165,6 +182,9 @@ func (d *Deployer) notices(callback, notify string, of ports.ID, r ports.Revisio
 	}
 	if callback != "" {
 		callback = callbackScheme + callback
+	}
+	if notify != "" {
+		notify = brokerScheme + notify
 	}
 	var out []ports.Emission
 	for i, destination := range []string{callback, notify} {

@@ -99,9 +99,7 @@ func (l *lane) advance(ctx context.Context, r *run) (ready bool, again []Request
 	claimed := step.Claimed{Claim: h.Claim(), Row: h.Instance, Step: l.IDs.New(), At: l.now()}
 	for _, q := range r.requests {
 		events = append(events, q.Drive.Events...)
-		if q.Drive.Lease != nil {
-			claimed.Lease = q.Drive.Lease
-		}
+		claimed.Leases = append(claimed.Leases, q.Drive.Leases...)
 		claimed.Most, claimed.Refused = q.Drive.most, q.Drive.refused
 	}
 	for i := range events {
@@ -191,7 +189,7 @@ func refusal(r *run, a ports.Answer) error {
 	case ports.LockLost:
 		return fault.TaskLockLost.With("the task's lock is another worker's by now")
 	case ports.Stale:
-		return fault.ClaimLost.With("what the step was decided from has changed: %s", a.Detail)
+		return fault.TermPassed.With("what came under a singleton's lease counts no more: %s", a.Detail)
 	case ports.Gone:
 		return fault.NoMatch.With("what the step takes is gone from instance %s", r.ref.ID).About(r.ref.ID.String())
 	}

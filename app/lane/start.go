@@ -60,6 +60,10 @@ func (l *lane) started(n *ports.NewInstance, a ports.Answer) Answer {
 		out.Err = fault.AliasTaken.With("a unique key of this message is held by instance %s", a.Other)
 	case ports.NotActive:
 		out.Err = fault.NotActive.With("deployment %s takes no new instances", n.Deployment)
+	case ports.Stale:
+		if len(n.Leases) > 0 {
+			out.Err = fault.TermPassed.With("what came under a singleton's lease counts no more: %s", a.Detail)
+		}
 	}
 	return out
 }

@@ -4,9 +4,11 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
+	"github.com/sutra-engine/sutra/app/converge"
 	"github.com/sutra-engine/sutra/core/claim"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports"
@@ -24,13 +26,17 @@ type Deps struct {
 	Views     ports.Views
 	Outbox    ports.Outbox
 	Tasks     ports.Tasks
+	Arrivals  ports.Inbox
+	Keys      ports.Correlation
 	Guard     claim.Guard
 	Programs  Programs
+	Served    *converge.Loop
 	Clock     ports.Clock
 	IDs       ports.IDs
 	Log       *slog.Logger
 	Replica   string
 	Inbox     func() // hears that deliveries were written
+	Waits     func(tenant string, deployment ports.DeploymentID, waits []ports.Wait)
 	Sending   func() // hears that an emission is due
 	Parked    func() // hears that a task can be fetched
 }
@@ -143,27 +149,50 @@ func (o Operator) change(ctx context.Context, tenants []string, id ports.Instanc
 	if err != nil {
 		return err
 	}
-	owner := ports.Owner(o.Replica + "/operator/" + o.IDs.New().String())
 	var failed error
-	err = o.Guard.With(ctx, owner, []ports.Ref{ref}, func(held []*claim.Held) { failed = o.commit(ctx, held[0], rewrite) })
-	if err != nil {
-		return err
-	}
-	return failed
+	err = o.Guard.With(ctx, o.owner(), []ports.Ref{ref}, func(held []*claim.Held) {
+		if failed = standing(held[0]); failed == nil {
+			failed = o.rewrite(ctx, held[0], rewrite)
+		}
+	})
+	return errors.Join(err, failed)
 }
 
-func (o Operator) commit(ctx context.Context, h *claim.Held, rewrite func(*step.Program, step.Claimed) step.Result) error {
+// owner is a new owner: an operator's request never re-enters past a step in flight, not even another operator's.
+func (o Operator) owner() ports.Owner {
+	return ports.Owner(o.Replica + "/operator/" + o.IDs.New().String())
+}
+
+// standing says why a claimed instance cannot be worked on.
+func standing(h *claim.Held) error {
 	switch {
 	case h.Outcome == ports.Held:
-		return fault.AdminClaimHeld.With("instance %s is being advanced; send it again", h.ID).About(h.ID.String())
+		return busy(h.ID)
 	case h.Outcome != ports.Done:
 		return unknown(h.ID)
-	case h.Status.Ended():
-		return fault.InstanceEnded.With("instance %s has ended", h.ID).About(h.ID.String())
 	}
-	program := o.Programs.Program(ctx, h.Deployment, h.Process)
+	return alive(&h.Instance)
+}
+
+func alive(i *ports.Instance) error {
+	if i.Status.Ended() {
+		return fault.InstanceEnded.With("instance %s has ended", i.ID).About(i.ID.String())
+	}
+	return nil
+}
+
+func (o Operator) program(ctx context.Context, i *ports.Instance) (*step.Program, error) {
+	program := o.Programs.Program(ctx, i.Deployment, i.Process)
 	if program == nil {
-		return fault.NotReady.With("this replica cannot serve deployment %s of instance %s", h.Deployment, h.ID).About(h.ID.String())
+		return nil, fault.NotReady.With("this replica cannot serve deployment %s of instance %s", i.Deployment, i.ID).About(i.ID.String())
+	}
+	return program, nil
+}
+
+func (o Operator) rewrite(ctx context.Context, h *claim.Held, rewrite func(*step.Program, step.Claimed) step.Result) error {
+	program, err := o.program(ctx, &h.Instance)
+	if err != nil {
+		return err
 	}
 	res := rewrite(program, step.Claimed{Claim: h.Claim(), Row: h.Instance, Step: o.IDs.New(), At: o.Clock.Now()})
 	switch {
@@ -174,19 +203,50 @@ func (o Operator) commit(ctx context.Context, h *claim.Held, rewrite func(*step.
 	case res.Commit == nil:
 		return nil
 	}
-	answer := o.Instances.Commit(ctx, []ports.Step{*res.Commit})[0]
+	answer := o.commit(ctx, h, res.Commit)
 	switch answer.Outcome {
 	case ports.Done:
-		h.Given()
-		o.Inbox()
 		return nil
 	case ports.ClaimLost:
-		h.Given()
-		return fault.ClaimLost.With("the claim of instance %s went to another; nothing was written", h.ID).About(h.ID.String())
+		return lost(h.ID)
 	case ports.Unsettled:
 		return answer.Err
 	}
 	return fault.ClaimLost.With("instance %s has changed meanwhile (%s); nothing was written", h.ID, answer.Outcome).About(h.ID.String())
+}
+
+// commit writes a step, and lets those hear of it who go on from there.
+func (o Operator) commit(ctx context.Context, h *claim.Held, st *ports.Step) ports.Answer {
+	answer := o.Instances.Commit(ctx, []ports.Step{*st})[0]
+	if answer.Outcome == ports.Done || answer.Outcome == ports.ClaimLost {
+		h.Given()
+	}
+	if answer.Outcome != ports.Done {
+		return answer
+	}
+	deployment := st.Deployment
+	if st.Move != nil {
+		deployment = st.Move.To
+	}
+	o.Inbox()
+	if len(st.Tasks) > 0 || st.Move != nil && len(st.Move.Topics) > 0 {
+		o.Parked()
+	}
+	if len(st.Outbox) > 0 {
+		o.Sending()
+	}
+	if waits := st.Waits; len(waits) > 0 {
+		o.Waits(st.Tenant, deployment, waits)
+	}
+	return answer
+}
+
+func busy(id ports.InstanceID) error {
+	return fault.AdminClaimHeld.With("instance %s is being advanced; send it again", id).About(id.String())
+}
+
+func lost(id ports.InstanceID) error {
+	return fault.ClaimLost.With("the claim of instance %s went to another; nothing was written", id).About(id.String())
 }
 
 func (o Operator) locate(ctx context.Context, tenants []string, id ports.InstanceID) (ports.Ref, error) {

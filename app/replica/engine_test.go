@@ -82,21 +82,36 @@ func runOn(t *testing.T, wrap func(ports.Store) ports.Store, channels string, mo
 
 func (e *engine) deploy(channels string, models ...string) {
 	e.t.Helper()
-	files := fstest.MapFS{
-		"package.yaml":  {Data: []byte("labels: {tenant: acme, module: m, version: '1'}\n")},
-		"channels.yaml": {Data: []byte("channels:\n" + channels)},
+	e.deployBeside(fstest.MapFS{}, channels, models...)
+}
+
+// deployBeside deploys a package that has other files too.
+func (e *engine) deployBeside(others fstest.MapFS, channels string, models ...string) {
+	e.t.Helper()
+	if err := e.try(files(others, channels, models...)); err != nil {
+		e.t.Fatal(err)
 	}
+}
+
+// files are a package's.
+func files(files fstest.MapFS, channels string, models ...string) fstest.MapFS {
+	files["package.yaml"] = &fstest.MapFile{Data: []byte("labels: {tenant: acme, module: m, version: '1'}\n")}
+	files["channels.yaml"] = &fstest.MapFile{Data: []byte("channels:\n" + channels)}
 	for i, m := range models {
 		files[fmt.Sprintf("bpmn/%d.bpmn", i)] = &fstest.MapFile{Data: []byte(`<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" ` +
 			`xmlns:q="urn:sutra:q:1.0" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0">` + m + `</definitions>`)}
 	}
+	return files
+}
+
+func (e *engine) try(files fstest.MapFS) error {
+	e.t.Helper()
 	a, err := archive.Seal(files, archive.Default())
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	if _, err := e.Deployer.Deploy(e.t.Context(), ports.Deploy{Archive: a.Bytes}); err != nil {
-		e.t.Fatal(err)
-	}
+	_, err = e.Deployer.Deploy(e.t.Context(), ports.Deploy{Archive: a.Bytes})
+	return err
 }
 
 func (e *engine) incoming(body string) ports.Incoming {

@@ -31,8 +31,9 @@ type settings struct {
 	migrate        bool
 	keys           []httpapi.Key
 	callbackSecret string
-	poll           bool // never listen for changes
-	open           bool // every caller is an admin: dev alone, on loopback
+	poll           bool              // never listen for changes
+	brokers        map[string]string // addresses by name; references are resolved when they are used
+	open           bool              // every caller is an admin: dev alone, on loopback
 	logLevel       slog.Level
 	replica        replica.Config
 }
@@ -92,6 +93,9 @@ func properties() []property {
 		{"sutra.deployments.archive-retention", "how long archives of retired revisions, and outcomes of submitted deploys, are kept (P30D)", span(func(s *settings) *time.Duration { return &s.replica.ArchiveKeep })},
 		{"sutra.callback.secret", "secret that deploy callbacks are signed with, without which none is taken; env:NAME and file:PATH are resolved", text(func(s *settings) *string { return &s.callbackSecret })},
 		{"sutra.callback.allow-private", "callbacks may lead to this machine and to private networks (false)", yes(func(s *settings) *bool { return &s.replica.Callbacks.Private })},
+		{"sutra.brokers", "brokers that channels name: name=address, by commas; env:NAME and file:PATH are resolved", setBrokers},
+		{"sutra.broker.prefetch", "messages of a channel that may be unsettled at once (64)", count(1, func(s *settings) *int { return &s.replica.BrokerAhead })},
+		{"sutra.broker.max-delay", "longest pause between two tries to reach a broker (PT10S)", span(func(s *settings) *time.Duration { return &s.replica.BrokerMaxDelay })},
 		{"sutra.codec.max-payload-bytes", "bytes of a message (10485760)", bytesOf(func(s *settings) *int64 { return &s.replica.MaxPayload })},
 		{"sutra.step.max-activations", "nodes entered in one step (10000)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.Activations })},
 		{"sutra.step.max-snapshot-bytes", "bytes of a snapshot (1048576)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.SnapshotBytes })},
@@ -189,6 +193,19 @@ func setKeys(s *settings, v string) error {
 	return nil
 }
 
+// setBrokers reads name=address pairs. An address that is no reference stays as it is: its own transport refuses what it cannot read.
+func setBrokers(s *settings, v string) error {
+	s.brokers = map[string]string{}
+	for part := range strings.SplitSeq(v, ",") {
+		name, address, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok || name == "" || address == "" {
+			return errors.New("use name=address, as main=env:MAIN_BROKER")
+		}
+		s.brokers[name] = address
+	}
+	return nil
+}
+
 // bind gives a command a flag for each property, and --config. The returned function reads them all.
 func bind(cmd *cobra.Command) func() (settings, error) {
 	file := cmd.Flags().String("config", "", "configuration file (sutra.yaml, when it is there)")
@@ -215,7 +232,7 @@ func bind(cmd *cobra.Command) func() (settings, error) {
 				continue
 			}
 			if err := p.set(&s, value); err != nil {
-				if p.key == "sutra.admin.auth.keys" || p.key == "sutra.callback.secret" {
+				if p.key == "sutra.admin.auth.keys" || p.key == "sutra.callback.secret" || p.key == "sutra.brokers" {
 					value = "…" // secrets stay out of messages
 				}
 				return s, fault.PropertyInvalid.With("%s is %q: %w", p.key, value, err)

@@ -101,6 +101,7 @@ func instances() *cobra.Command {
 	one("resume ID", "Bring a FAILED instance back, with the event it failed at", func(ctx context.Context, c *client.Client, id string) (wire.Instance, error) {
 		return c.Resume(ctx, id, "replay")
 	})
+	cmd.AddCommand(migrateInstances())
 	return cmd
 }
 

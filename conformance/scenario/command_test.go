@@ -23,7 +23,7 @@ func TestTheCommandLineDeploys(t *testing.T) {
 	dir := copied(t, orders)
 	run := func(code int, out, said string, args ...string) string {
 		t.Helper()
-		got := f.Command(r, args...)
+		got := r.Command(args...)
 		if got.Code != code || !strings.Contains(got.Out, out) || !strings.Contains(got.Err, said) {
 			t.Fatalf("sutra %s: got exit code %d\n%s\n%s\nwant %d, %q and %q", strings.Join(args, " "), got.Code, got.Out, got.Err, code, out, said)
 		}
@@ -78,7 +78,7 @@ func TestTheCommandLineDeploys(t *testing.T) {
 	run(0, "Draining", "", "undeploy", op.DeploymentID)
 	r.MustSend(decide(1))
 	f.Eventually("the list is empty", func() error {
-		if got := f.Command(r, "deployments"); strings.Contains(got.Out, "acme") {
+		if got := r.Command("deployments"); strings.Contains(got.Out, "acme") {
 			return fmt.Errorf("%s", got.Out)
 		}
 		return nil
@@ -157,7 +157,7 @@ func TestWaitingForTheFleetNamesWhoIsBehind(t *testing.T) {
 	if err := os.WriteFile(archive, edition(t, "1.0.0", "second"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := f.Command(a, "deploy", archive, "--wait=fleet")
+	got := a.Command("deploy", archive, "--wait=fleet")
 	if got.Code != 5 || !strings.Contains(got.Out, "is Active as revision 2") || !strings.Contains(got.Err, "not served yet by "+name(b)) ||
 		!strings.Contains(got.Err, "waiting for the fleet: 1 of 2 replicas serve it; not yet "+name(b)) {
 		t.Errorf("got exit code %d\n%s\n%s\nwant 5, and %s named while it waits and at the end", got.Code, got.Out, got.Err, name(b))

@@ -359,14 +359,3 @@ func ran(r *scenario.Replica) map[string]string {
 	}
 	return out
 }
-
-// retires waits until a revision has retired.
-func retires(t *testing.T, f *scenario.Fleet, r *scenario.Replica, id string) {
-	t.Helper()
-	f.Eventually(id[:8]+" retires by itself", func() error {
-		if d := deployments(t, r)[id]; d.Phase != "Retired" {
-			return fmt.Errorf("it is %s: %+v", d.Phase, d.Blockers)
-		}
-		return nil
-	})
-}

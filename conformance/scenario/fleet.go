@@ -177,28 +177,6 @@ func (f *Fleet) start(log string, args []string, settings Settings) *process.Pro
 	return p
 }
 
-// Ran is how a command of the engine ended.
-type Ran struct {
-	Code     int
-	Out, Err string
-}
-
-// Command runs the engine's command line against a replica, nil: against none, and waits for it.
-func (f *Fleet) Command(r *Replica, args ...string) Ran {
-	f.t.Helper()
-	cmd := exec.CommandContext(f.t.Context(), f.stage.Binary, args...)
-	cmd.Dir, cmd.Env = f.home, os.Environ()
-	if r != nil {
-		cmd.Env = append(cmd.Env, "SUTRA_URL="+r.URL, "SUTRA_KEY="+AdminKey)
-	}
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
-		f.t.Fatalf("sutra %v: %v", args, err)
-	}
-	return Ran{cmd.ProcessState.ExitCode(), out.String(), said.String()}
-}
-
 // variable is the environment's name of a configuration key.
 func variable(key string) string {
 	return strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))

@@ -3,6 +3,7 @@ package scenario_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -34,7 +35,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
-	if err := stage.Close(); err != nil {
+	if err := errors.Join(stage.Close(), sharedRabbit.close()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

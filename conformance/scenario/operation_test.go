@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	amqp "github.com/rabbitmq/amqp091-go"
+
 	"github.com/sutra-engine/sutra/client/wire"
+	"github.com/sutra-engine/sutra/conformance/provision"
 	"github.com/sutra-engine/sutra/conformance/scenario"
 )
 
@@ -191,6 +194,65 @@ func TestSubmittedDeploysTellHowTheyEnd(t *testing.T) {
 		answer, _, err := deploy(s.b, "mode=async&"+query, edition(t, "1.0.0", "refused"))
 		if err != nil || answer.Problem().Code != code {
 			t.Errorf("%s: got %s, %v; want %s", query, answer, err, code)
+		}
+	}
+}
+
+// TestABrokerHearsOfADeploy: the notice is in the queue once, beside the callback, and it holds no revision back.
+func TestABrokerHearsOfADeploy(t *testing.T) {
+	if *dialect != "postgres" {
+		t.Skip("what the outbox needs of a database is in the suite; brokers are proven on postgres (-dialect=postgres)")
+	}
+	if err := provision.FindBroker("rabbitmq"); err != nil {
+		t.Skip(err)
+	}
+	broker, err := provision.StartBroker(t.Context(), "rabbitmq")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := broker.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	conn, err := amqp.Dial(broker.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // the broker ends with the test
+	queue, err := conn.Channel()
+	if err == nil {
+		_, err = queue.QueueDeclare("deploys", true, false, false, false, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fleet(t, scenario.Settings{"sutra.brokers": "main=" + broker.URL})
+	a := f.Start("a")
+	d := mustDeploy(t, a, "notify=main/deploys", edition(t, "1.0.0", "told"))
+	mustDeploy(t, a, "notify=main/deploys", edition(t, "1.0.0", "told")) // changes nothing, and tells nothing
+	var got []amqp.Delivery
+	f.Eventually("the queue has the notice", func() error {
+		m, ok, err := queue.Get("deploys", true)
+		if ok {
+			got = append(got, m)
+		}
+		if len(got) == 0 {
+			return fmt.Errorf("it is empty, %w", err)
+		}
+		return nil
+	})
+	time.Sleep(time.Second)
+	if again, ok, err := queue.Get("deploys", true); ok || err != nil {
+		t.Errorf("the queue has another message: %s, %v", again.Body, err)
+	}
+	if m := got[0]; m.MessageId == "" || !strings.Contains(string(m.Body), "com.sutra.deployment.activated") || !strings.Contains(string(m.Body), d.DeploymentID) {
+		t.Errorf("got %s with id %q", m.Body, m.MessageId)
+	}
+	for notify, why := range map[string]string{"elsewhere/deploys": "no broker is named", "main": "broker/queue", "https://example.com/": "callback"} {
+		answer, _, err := deploy(a, "notify="+notify, edition(t, "1.0.0", "refused"))
+		if err != nil || answer.Problem().Code != "SUTRA.DEPLOY.NOTIFY.UNSUPPORTED" || !strings.Contains(answer.Problem().Detail, why) {
+			t.Errorf("%s: got %s, %v; want it refused, with %q", notify, answer, err, why)
 		}
 	}
 }

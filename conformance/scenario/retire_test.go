@@ -78,16 +78,14 @@ func TestALiveInstanceHoldsARevision(t *testing.T) {
 	}
 }
 
-// TestAFailedInstanceHoldsARevision until it is cancelled.
+// TestAFailedInstanceHoldsARevision until it is cancelled. TestTheRepairLoop has what is migrated.
 func TestAFailedInstanceHoldsARevision(t *testing.T) {
 	r := retirements(t)
-	d := mustDeploy(t, r.a, "wait=fleet", sealed(t, replace("bpmn/order.bpmn", `<sequenceFlow id="f5" sourceRef="decided" targetRef="ship"/>`,
-		`<sequenceFlow id="f5" sourceRef="decided" targetRef="judged"/><exclusiveGateway id="judged"/>`+
-			`<sequenceFlow id="f8" sourceRef="judged" targetRef="ship"><conditionExpression>decision.number &lt; 0</conditionExpression></sequenceFlow>`)))
+	d := mustDeploy(t, r.a, "wait=fleet", sealed(t, breaks))
 	instance := park(t, r.a, 1)[1]
 	r.drain(d.DeploymentID)
 	if got, err := r.b.Send(decide(1)); err != nil || got.Good() {
-		t.Fatalf("a decision that no flow takes: got %s, %v; want it to fail", got, err)
+		t.Fatalf("a decision that breaks the model: got %s, %v; want it to fail", got, err)
 	}
 	if got := r.a.Instance(instance); got.Status != "failed" {
 		t.Fatalf("got %+v, want it failed", got)

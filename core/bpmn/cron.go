@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Cron is a cron expression as modelers write it: a second, a minute, an hour, a day of the month, a month, a day of the week, and
+// Cron is a cron expression as modelling tools write it: a second, a minute, an hour, a day of the month, a month, a day of the week, and
 // perhaps a year. Its instants are UTC. Where a day of month and a day of week are given, both have to hold. Days of the week have names:
 // engines number them differently.
 type Cron struct {

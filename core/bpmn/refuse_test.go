@@ -77,6 +77,8 @@ var refusals = []struct {
 	{"q where it means nothing", fault.ModelAttribute, within(`<task id="x">` + ext(`<q:source channel="c"/>`) + `</task>`)},
 	{"a reply that continues", fault.ModelAttribute, within(`<task id="x">` + ext(`<q:reply continue="true"/>`) + `</task>`)},
 	{"a destination and a channel", fault.ModelAttribute, within(`<sendTask id="x">` + ext(`<q:send destination="http://x" channel="c"/>`) + `</sendTask>`)},
+	{"a send that matches what it does not answer", fault.ModelAttribute, within(`<sendTask id="x">` + ext(`<q:send channel="c" mode="match-inbound"/>`) + `</sendTask>`)},
+	{"an error code that nothing throws", fault.ModelAttribute, within(`<receiveTask id="x">` + ext(`<q:source channel="c"/><q:onValidation mode="route" errorCode="E"/>`) + `</receiveTask>`)},
 	{"neither true nor false", fault.ModelAttribute, within(`<task id="x">` + ext(`<q:alias name="a" expression="b" unique="maybe"/>`) + `</task>`)},
 	{"an output collection without element", fault.ModelAttribute, within(`<task id="x"><multiInstanceLoopCharacteristics><extensionElements><zeebe:loopCharacteristics inputCollection="=a" outputCollection="b"/></extensionElements></multiInstanceLoopCharacteristics></task>`)},
 
@@ -183,7 +185,7 @@ func TestEveryRefusalHasATest(t *testing.T) {
 
 // otherModel are codes of decision models, and of what whole archives are checked for.
 var otherModel = map[fault.Code]bool{
-	fault.PatternInvalid: true, fault.ProcessTwice: true, fault.DecisionNone: true, fault.DecisionInvalid: true, fault.DecisionType: true,
+	fault.PatternInvalid: true, fault.ProcessTwice: true, fault.ModelChannelUse: true, fault.DecisionNone: true, fault.DecisionInvalid: true, fault.DecisionType: true,
 }
 
 func TestAllViolationsAtOnce(t *testing.T) {

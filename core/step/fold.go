@@ -21,7 +21,7 @@ func begin(p *Program, b Begin) Result {
 	}
 	n := &ports.NewInstance{
 		Ref: b.Ref, Deployment: p.Deployment, Module: p.Module, Process: p.Process.ID, Channel: b.Channel, Status: out.after.Status,
-		Snapshot: out.data, Fault: out.stored, Schedule: b.Schedule, Rows: out.rows(),
+		Snapshot: out.data, Fault: out.stored, Schedule: b.Schedule, Leases: b.Leases, Rows: out.rows(),
 	}
 	if b.Event.Parent != nil {
 		n.Parent, n.Pinned = &b.Event.Parent.Parent, true
@@ -50,7 +50,7 @@ func resume(p *Program, c Claimed, events []Event) Result {
 	out.Result.Commit = &ports.Step{
 		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Status: out.after.Status,
 		Snapshot: out.data, Fault: out.stored, Consumed: out.run.effects.consumed, Void: out.run.effects.void, Task: out.run.effects.task,
-		Lease: c.Lease, Drop: out.drop, Rows: rows,
+		Leases: c.Leases, Drop: out.drop, Rows: rows,
 	}
 	return out.Result
 }
@@ -78,6 +78,7 @@ func refuse(s *token.Snapshot, events []Event) *Result {
 type outcome struct {
 	Result
 	p      *Program
+	from   *Program // that made the rows of before
 	before *token.Snapshot
 	after  *token.Snapshot
 	data   []byte
@@ -85,6 +86,7 @@ type outcome struct {
 	run    *run
 	drop   ports.Dropped
 	insert ports.Rows
+	move   *ports.Move // from another program: what stays, with other words
 }
 
 func (o *outcome) rows() ports.Rows {
@@ -101,7 +103,7 @@ func advance(p *Program, before *token.Snapshot, c Claimed, events []Event) outc
 	if c.Most > 0 {
 		order = order[:min(c.Most, len(order))]
 	}
-	out := outcome{p: p, before: before, Result: Result{Outcomes: make([]Outcome, len(events))}}
+	out := outcome{p: p, from: p, before: before, Result: Result{Outcomes: make([]Outcome, len(events))}}
 	r, tried, err := fold(p, before, c, events, order, out.Outcomes)
 	if err != nil {
 		out.Err = err
@@ -207,11 +209,16 @@ func (o *outcome) seal() bool {
 		return false
 	}
 	o.data = data
-	old := o.before
-	if old.Step == 0 {
-		old = nil
+	old := token.Rows{}
+	if o.before.Step != 0 {
+		old = token.RowsOf(o.from.Process, o.from.Module, o.before)
 	}
-	o.insert, o.drop = token.Change(o.p.Process, o.p.Module, old, o.after)
+	now := token.RowsOf(o.p.Process, o.p.Module, o.after)
+	o.insert, o.drop = token.Change(old, now, o.after)
+	if o.from != o.p {
+		o.move = &ports.Move{To: o.p.Deployment, Module: o.p.Module, Process: o.p.Process.ID}
+		o.move.Waits, o.move.Tasks, o.move.Topics = token.Moved(old, now)
+	}
 	if f := o.after.Failure; f != nil {
 		o.stored = &ports.Fault{Code: f.Code, Detail: f.Detail, Node: f.Node}
 	}

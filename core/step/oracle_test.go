@@ -378,7 +378,7 @@ func seeds(t *testing.T) uint64 {
 	if testing.Short() {
 		return 50
 	}
-	return 400
+	return 200
 }
 
 // playModel plays one random model to its end, and says in how many steps.

@@ -265,6 +265,10 @@ func (r *run) start(ev *Event) {
 // startAt starts at a start event, or at an event that an instantiating gateway or receive task waits for.
 func (r *run) startAt(n *bpmn.Node, ev *Event) {
 	r.register(n.Aliases, r.root, r.root, atDoor(n.Source, ev.Payload))
+	if erring(n, ev) {
+		r.raise(r.place(r.root, n), refusal(n, ev))
+		return
+	}
 	if n.Kind == bpmn.StartEvent {
 		if n.Event != nil && n.Event.Kind == bpmn.Conditional && !r.holds(n.Event.Condition, r.root, nil, n) {
 			r.fail(fault.EventInvalid, n, "the condition of the start event %q is not true for this message", n.ID)

@@ -53,7 +53,7 @@ func (w *wire) snapshot() (*Snapshot, error) {
 		Process: u.name(w.Process), Next: w.Next, Step: w.Step, Status: w.Status, Parent: u.parent(w.Parent), Failure: (*Failure)(w.Failure),
 	}
 	for _, o := range w.Open {
-		s.Open = append(s.Open, Open{o.Channel, u.key(o.Event)})
+		s.Open = append(s.Open, Open{o.Channel, u.key(o.Event), o.Mode})
 	}
 	for _, c := range w.Scopes {
 		s.Scopes = append(s.Scopes, Scope{

@@ -30,6 +30,7 @@ type (
 	wireOpen struct {
 		Channel string `cbor:"1,keyasint,omitempty"`
 		Event   []byte `cbor:"2,keyasint,omitempty"`
+		Mode    string `cbor:"3,keyasint,omitempty"`
 	}
 	wireParent struct {
 		Instance []byte   `cbor:"1,keyasint,omitempty"`
@@ -196,7 +197,7 @@ func wireOf(s *Snapshot) (*wire, error) {
 		Parent: wireParentOf(s.Parent), Failure: (*wireFailure)(s.Failure),
 	}
 	for _, o := range s.Open {
-		w.Open = append(w.Open, wireOpen{o.Channel, o.Event[:]})
+		w.Open = append(w.Open, wireOpen{o.Channel, o.Event[:], o.Mode})
 	}
 	for _, c := range s.Scopes {
 		w.Scopes = append(w.Scopes, wireScope{
