@@ -159,7 +159,8 @@ type Door interface {
 // Run boots, serves through the doors, and stops in order when ctx ends or a door fails. grace bounds the stopping.
 func (r *Replica) Run(ctx context.Context, grace time.Duration, doors ...Door) error {
 	if err := r.boot(ctx); err != nil {
-		return err
+		r.Log.InfoContext(ctx, "stopped before it was up", "replica", r.ID, "error", err)
+		return nil
 	}
 	leading, stopLeading := context.WithCancel(context.WithoutCancel(ctx))
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))

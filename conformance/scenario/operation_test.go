@@ -219,7 +219,7 @@ func TestABrokerHearsOfADeploy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() //nolint:errcheck // the broker ends with the test
+	defer conn.Close()
 	queue, err := conn.Channel()
 	if err == nil {
 		_, err = queue.QueueDeclare("deploys", true, false, false, false, nil)
