@@ -15,6 +15,7 @@ import (
 
 	"github.com/sutra-engine/sutra/adapters/database"
 	"github.com/sutra-engine/sutra/adapters/httpapi"
+	"github.com/sutra-engine/sutra/adapters/nats"
 	"github.com/sutra-engine/sutra/adapters/rabbitmq"
 	"github.com/sutra-engine/sutra/adapters/system"
 	"github.com/sutra-engine/sutra/adapters/telemetry"
@@ -121,7 +122,7 @@ func assemble(ctx context.Context, s settings, store ports.Store, log *slog.Logg
 		return process{}, err
 	}
 	callback := webhook.NewCallback(s.replica.SendTimeout, secret, s.replica.Callbacks.Allow, system.Now)
-	queues := &rabbitmq.Sender{}
+	queues, streams := &rabbitmq.Sender{}, &nats.Sender{}
 	secrets := system.Secrets{Brokers: s.brokers}
 	metrics := telemetry.New()
 	metrics.Backlog(store.Views(), store.Clock())
@@ -130,15 +131,16 @@ func assemble(ctx context.Context, s settings, store ports.Store, log *slog.Logg
 		Name: host, Address: listener.Addr().String(),
 		Senders: map[string]ports.Sender{
 			"http": sender, "https": sender, "callback+http": callback, "callback+https": callback, "amqp": queues, "amqps": queues,
+			"nats": streams, "tls": streams,
 		},
-		Brokers: map[channel.Transport]ports.Broker{channel.RabbitMQ: rabbitmq.Broker{}},
+		Brokers: map[channel.Transport]ports.Broker{channel.RabbitMQ: rabbitmq.Broker{}, channel.NATS: nats.Broker{}},
 	})
 	server := httpapi.New(httpapi.Deps{
 		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Migrator: r.Operator, Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
 		Health: r, Metrics: metrics.Handler(), Clock: store.Clock(), Log: log, Keys: s.keys, MaxArchive: s.replica.Archives.Archive, MaxPayload: s.replica.MaxPayload,
 		Duration: duration, Open: s.open,
 	}, listener)
-	return process{r, server, listener, s.grace, []io.Closer{queues}}, nil
+	return process{r, server, listener, s.grace, []io.Closer{queues, streams}}, nil
 }
 
 func migrate() *cobra.Command {

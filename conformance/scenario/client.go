@@ -156,7 +156,7 @@ func (r *Replica) Undeploy(id string) {
 	}
 }
 
-// Metric is the sum of a counter over all series that have a label.
+// Metric is the sum of a counter over all series that have a label; empty: over all.
 func (r *Replica) Metric(name, label string) int {
 	r.fleet.t.Helper()
 	a, err := r.Call(Request{Method: http.MethodGet, Path: "/metrics"})
@@ -166,7 +166,8 @@ func (r *Replica) Metric(name, label string) int {
 	var sum float64
 	for line := range strings.Lines(string(a.Body)) {
 		fields := strings.Fields(line)
-		if len(fields) != 2 || !strings.HasPrefix(line, name+"{") || !strings.Contains(line, label) {
+		series, _, _ := strings.Cut(line, "{")
+		if len(fields) != 2 || strings.Fields(series)[0] != name || !strings.Contains(line, label) {
 			continue
 		}
 		n, err := strconv.ParseFloat(fields[1], 64)

@@ -11,6 +11,12 @@ import (
 	"github.com/sutra-engine/sutra/conformance/scenario"
 )
 
+var crowd = filepath.Join("testdata", "crowd")
+
+func nudge(n int) scenario.Message {
+	return scenario.Message{Channel: "nudge", Event: fmt.Sprintf("nudge-%d", n), Body: order{n}}
+}
+
 // One instance is flooded with messages, and one tenant emits to a receiver that hangs. The orders of another tenant go through
 // meanwhile: decided, and told of, about as fast as on a fleet that has nothing else to do.
 func TestAHotInstanceAndASlowTenantStarveNobody(t *testing.T) {
@@ -20,13 +26,13 @@ func TestAHotInstanceAndASlowTenantStarveNobody(t *testing.T) {
 	f, crew := parts(t, scenario.Settings{"scenario.slow": slow.URL}, "a", "b")
 	a := crew[0]
 	a.Deploy(orders)
-	a.Deploy(filepath.Join("testdata", "crowd"))
+	a.Deploy(crowd)
 	a.MustSend(scenario.Message{Channel: "begin", Event: "begin", Body: order{nudges}})
 	alone := passing(t, f, crew, 1, number)
 
-	var crowd sync.WaitGroup
+	var floods sync.WaitGroup
 	flood := func(channel string, n int) {
-		crowd.Go(func() {
+		floods.Go(func() {
 			each(n, func(i int) {
 				r := crew[i%len(crew)]
 				m := scenario.Message{Channel: channel, Event: fmt.Sprintf("%s-%d", channel, i), Body: order{i}}
@@ -45,7 +51,7 @@ func TestAHotInstanceAndASlowTenantStarveNobody(t *testing.T) {
 		return nil
 	})
 	amid := passing(t, f, crew, number+1, 2*number)
-	crowd.Wait()
+	floods.Wait()
 	told := len(slow.Deliveries())
 	t.Logf("from decision to emission, median and worst: %v and %v alone, %v and %v amid %d nudges and %d shouts, of which %d had been told of",
 		alone[len(alone)/2], alone[len(alone)-1], amid[len(amid)/2], amid[len(amid)-1], nudges, shouts, told)

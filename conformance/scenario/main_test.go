@@ -35,7 +35,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
-	if err := errors.Join(stage.Close(), sharedRabbit.close()); err != nil {
+	if err := errors.Join(stage.Close(), closeBrokers()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -206,34 +206,30 @@ func TestABrokerHearsOfADeploy(t *testing.T) {
 	if err := provision.FindBroker("rabbitmq"); err != nil {
 		t.Skip(err)
 	}
-	broker, err := provision.StartBroker(t.Context(), "rabbitmq")
+	broker, err := sharedBrokers["rabbitmq"].get()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := broker.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	conn, err := amqp.Dial(broker.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+	name := fmt.Sprintf("deploys%d", time.Now().UnixNano()) // the broker is others' too
 	queue, err := conn.Channel()
 	if err == nil {
-		_, err = queue.QueueDeclare("deploys", true, false, false, false, nil)
+		_, err = queue.QueueDeclare(name, true, false, false, false, nil)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := fleet(t, scenario.Settings{"sutra.brokers": "main=" + broker.URL})
 	a := f.Start("a")
-	d := mustDeploy(t, a, "notify=main/deploys", edition(t, "1.0.0", "told"))
-	mustDeploy(t, a, "notify=main/deploys", edition(t, "1.0.0", "told")) // changes nothing, and tells nothing
+	d := mustDeploy(t, a, "notify=main/"+name, edition(t, "1.0.0", "told"))
+	mustDeploy(t, a, "notify=main/"+name, edition(t, "1.0.0", "told")) // changes nothing, and tells nothing
 	var got []amqp.Delivery
 	f.Eventually("the queue has the notice", func() error {
-		m, ok, err := queue.Get("deploys", true)
+		m, ok, err := queue.Get(name, true)
 		if ok {
 			got = append(got, m)
 		}
@@ -243,7 +239,7 @@ func TestABrokerHearsOfADeploy(t *testing.T) {
 		return nil
 	})
 	time.Sleep(time.Second)
-	if again, ok, err := queue.Get("deploys", true); ok || err != nil {
+	if again, ok, err := queue.Get(name, true); ok || err != nil {
 		t.Errorf("the queue has another message: %s, %v", again.Body, err)
 	}
 	if m := got[0]; m.MessageId == "" || !strings.Contains(string(m.Body), "com.sutra.deployment.activated") || !strings.Contains(string(m.Body), d.DeploymentID) {

@@ -34,6 +34,24 @@ func TestDatabaseAwayAtStartIsSaidAndRetriedThenEndsTheProcess(t *testing.T) {
 	}
 }
 
+// A wrong password is no outage: the process ends at once and says what to correct.
+func TestWrongPasswordIsSaidAtOnce(t *testing.T) {
+	f := fleet(t, nil)
+	u, err := url.Parse(f.Database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(u.User.Username(), "certainly-wrong")
+	r := f.Launch("a", scenario.Settings{"sutra.datasource.url": u.String(), "sutra.datasource.connect-timeout": "PT60S"})
+	if code := r.AwaitExit(20 * time.Second); code <= 0 {
+		t.Errorf("got exit code %d, want one above 0", code)
+	}
+	log := r.Log()
+	if !strings.Contains(log, "SUTRA.STORE.ACCESS.DENIED") || !strings.Contains(log, "sutra.datasource.url") || strings.Contains(log, "certainly-wrong") {
+		t.Errorf("the log does not say what to correct, or tells the password:\n%s", log)
+	}
+}
+
 func TestDatabaseAwayWhileRunningLosesNothing(t *testing.T) {
 	const parked, during = 20, 40
 	s := alone(t)

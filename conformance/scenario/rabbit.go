@@ -2,178 +2,110 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/url"
-	"slices"
-	"sync"
-	"testing"
+	"strings"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
-
-	"github.com/sutra-engine/sutra/conformance/provision"
 )
 
-// Rabbit is one test's corner of a RabbitMQ broker: queues whose names nobody else uses. It is a client of its own, past the engine.
-type Rabbit struct {
-	Prefix string // of every queue's name
-
-	t      testing.TB
-	broker *provision.Broker
+// rabbit is a corner of a RabbitMQ broker.
+type rabbit struct {
+	url, prefix string
+	heartbeat   time.Duration
 }
 
-// Rabbit takes a corner of the broker, with durable queues of these names.
-func (f *Fleet) Rabbit(b *provision.Broker, queues ...string) *Rabbit {
-	f.t.Helper()
-	r := &Rabbit{Prefix: fmt.Sprintf("q%d.", time.Now().UnixNano()), t: f.t, broker: b}
-	for _, name := range queues {
-		r.Declare(name, nil)
-	}
-	return r
+// beating is an address with the heartbeat by which the broker finds out that a client is gone.
+func (r *rabbit) beating(address string) string {
+	return fmt.Sprintf("%s?heartbeat=%d", address, int(max(r.heartbeat/2, time.Second)/time.Second))
 }
 
-// Address is where replicas find the broker, with a heartbeat of so many seconds.
-func (r *Rabbit) Address(heartbeat int) string { return r.at(r.broker.URL, heartbeat) }
+func (r *rabbit) name(queue string) string { return r.prefix + "." + queue }
 
-// Through is that address behind a proxy.
-func (r *Rabbit) Through(p *Proxy, heartbeat int) string {
-	r.t.Helper()
-	u, err := url.Parse(r.broker.URL)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	u.Host = p.Address()
-	return r.at(u.String(), heartbeat)
-}
+func (r *rabbit) words() *strings.Replacer { return strings.NewReplacer("scenario.", r.prefix+".") }
 
-func (r *Rabbit) at(address string, heartbeat int) string {
-	return fmt.Sprintf("%s?heartbeat=%d", address, heartbeat)
-}
-
-// Declare makes a durable queue.
-func (r *Rabbit) Declare(name string, args amqp.Table) {
-	r.t.Helper()
-	r.with(func(ch *amqp.Channel) error {
-		_, err := ch.QueueDeclare(r.Prefix+name, true, false, false, false, args)
-		return err
+func (r *rabbit) declare(time.Duration) error {
+	return r.with(func(ch *amqp.Channel) error {
+		dead := amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": r.name("dead")}
+		for queue, args := range map[string]amqp.Table{"orders": dead, "shipped": nil, "ticks": dead, "counted": nil, "dead": nil} {
+			if _, err := ch.QueueDeclare(r.name(queue), true, false, false, false, args); err != nil {
+				return err
+			}
+		}
+		return ch.QueueBind(r.name("counted"), r.name("counted"), "amq.direct", false, nil)
 	})
 }
 
-// Bind brings what an exchange gets under the queue's name to the queue.
-func (r *Rabbit) Bind(name, exchange string) {
-	r.t.Helper()
-	r.with(func(ch *amqp.Channel) error { return ch.QueueBind(r.Prefix+name, r.Prefix+name, exchange, false, nil) })
-}
-
-// Put publishes messages that outlive the broker, and waits until all are confirmed.
-func (r *Rabbit) Put(name string, messages ...amqp.Publishing) {
-	r.t.Helper()
-	r.with(func(ch *amqp.Channel) error {
+func (r *rabbit) put(queue string, messages []Sent) error {
+	return r.with(func(ch *amqp.Channel) error {
 		if err := ch.Confirm(false); err != nil {
 			return err
 		}
 		var all []*amqp.DeferredConfirmation
 		for _, m := range messages {
-			m.DeliveryMode = amqp.Persistent
-			c, err := ch.PublishWithDeferredConfirmWithContext(r.t.Context(), "", r.Prefix+name, true, false, m)
+			c, err := ch.PublishWithDeferredConfirmWithContext(context.Background(), "", r.name(queue), true, false, amqp.Publishing{
+				MessageId: m.ID, ContentType: m.Kind, DeliveryMode: amqp.Persistent, Body: []byte(m.Body),
+			})
 			if err != nil {
 				return err
 			}
 			all = append(all, c)
 		}
 		for _, c := range all {
-			if ok, err := c.WaitContext(r.t.Context()); err != nil || !ok {
-				return fmt.Errorf("not confirmed: %v, %w", ok, err)
+			if !c.Wait() {
+				return errors.New("a message was not confirmed")
 			}
 		}
 		return nil
 	})
 }
 
-// Depth is how many messages wait in a queue, and how many consume from it.
-func (r *Rabbit) Depth(name string) (messages, consumers int) {
-	r.t.Helper()
-	r.with(func(ch *amqp.Channel) error {
-		q, err := ch.QueueDeclarePassive(r.Prefix+name, true, false, false, false, nil)
+func (r *rabbit) depth(queue string) (messages, consumers int, err error) {
+	err = r.with(func(ch *amqp.Channel) error {
+		q, err := ch.QueueDeclarePassive(r.name(queue), true, false, false, false, nil)
 		messages, consumers = q.Messages, q.Consumers
 		return err
 	})
-	return messages, consumers
+	return messages, consumers, err
 }
 
-func (r *Rabbit) with(work func(*amqp.Channel) error) {
-	r.t.Helper()
-	conn, err := amqp.Dial(r.broker.URL)
+func (r *rabbit) with(work func(*amqp.Channel) error) error {
+	conn, err := amqp.Dial(r.url)
 	if err != nil {
-		r.t.Fatalf("reach RabbitMQ: %v", err)
+		return err
 	}
 	defer conn.Close() //nolint:errcheck // what was asked of it is confirmed
 	ch, err := conn.Channel()
-	if err == nil {
-		err = work(ch)
-	}
 	if err != nil {
-		r.t.Fatalf("RabbitMQ: %v", err)
+		return err
 	}
+	return work(ch)
 }
 
-// Drain is what has come out of a queue.
-type Drain struct {
-	mu  sync.Mutex
-	all []amqp.Delivery
-}
-
-// Drain takes all that comes into a queue, across restarts of the broker, until the test ends.
-func (r *Rabbit) Drain(name string) *Drain {
-	d := &Drain{}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			_ = d.take(ctx, r.broker.URL, r.Prefix+name) // the broker is away
-			time.Sleep(100 * time.Millisecond)
+func (r *rabbit) take(ctx context.Context, queue string, got func(Sent)) error {
+	return r.with(func(ch *amqp.Channel) error {
+		deliveries, err := ch.Consume(r.name(queue), "", false, false, false, false, nil)
+		if err != nil {
+			return err
 		}
-	}()
-	r.t.Cleanup(func() { cancel(); <-done })
-	return d
-}
-
-func (d *Drain) take(ctx context.Context, address, queue string) error {
-	conn, err := amqp.Dial(address)
-	if err != nil {
-		return err
-	}
-	defer conn.Close() //nolint:errcheck // what is not acknowledged comes again
-	ch, err := conn.Channel()
-	if err != nil {
-		return err
-	}
-	deliveries, err := ch.Consume(queue, "", false, false, false, false, nil)
-	if err != nil {
-		return err
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case m, ok := <-deliveries:
-			if !ok {
-				return amqp.ErrClosed
-			}
-			d.mu.Lock()
-			d.all = append(d.all, m)
-			d.mu.Unlock()
-			if err := m.Ack(false); err != nil {
-				return err
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case m, ok := <-deliveries:
+				if !ok {
+					return amqp.ErrClosed
+				}
+				headers := map[string]string{}
+				for name, v := range m.Headers {
+					headers[name] = fmt.Sprint(v)
+				}
+				got(Sent{ID: m.MessageId, Kind: m.ContentType, Body: string(m.Body), Headers: headers})
+				if err := m.Ack(false); err != nil {
+					return err
+				}
 			}
 		}
-	}
-}
-
-// Messages are all that came out, in order.
-func (d *Drain) Messages() []amqp.Delivery {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Clone(d.all)
+	})
 }

@@ -68,6 +68,7 @@ func newRun(p *Program, s *state, ref ports.Ref, id ports.StepID, at time.Time) 
 		names: map[string]ports.Key{}, values: map[string]ports.Key{},
 	}
 	r.head.Step++
+	r.journal.Did = make([]did, 0, 16)
 	r.alive = len(s.tokens)
 	for _, w := range s.waits {
 		if w.Kind == token.Condition {

@@ -27,6 +27,8 @@ func classify(err error) dialects.Class {
 		return dialects.Conflict
 	case "25006":
 		return dialects.ReadOnly
+	case "3D000", "42501":
+		return dialects.Denied
 	case "54000", "53400":
 		return dialects.TooLong
 	case "57014":
@@ -37,6 +39,8 @@ func classify(err error) dialects.Class {
 	switch {
 	case strings.HasPrefix(e.Code, "08"):
 		return dialects.Lost
+	case strings.HasPrefix(e.Code, "28"):
+		return dialects.Denied
 	case strings.HasPrefix(e.Code, "22"): // data exceptions: too long, out of range, no such character
 		return dialects.TooLong
 	}

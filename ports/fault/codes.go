@@ -17,6 +17,7 @@ const (
 	StoreTooLarge    Code = "SUTRA.STORE.WRITE.TOO_LARGE"
 	StoreRefused     Code = "SUTRA.STORE.WRITE.REFUSED"
 	StoreLocked      Code = "SUTRA.STORE.ACCESS.LOCKED"
+	StoreDenied      Code = "SUTRA.STORE.ACCESS.DENIED"
 	SchemaVersion    Code = "SUTRA.STORE.SCHEMA.VERSION"
 	SettingRefused   Code = "SUTRA.STORE.SETTING.REFUSED"
 
@@ -143,6 +144,7 @@ var table = append([]Entry{
 	{StoreTooLarge, Reject, 413},
 	{StoreRefused, Bug, 500},
 	{StoreLocked, Operator, 503},
+	{StoreDenied, Operator, 503},
 	{SchemaVersion, Operator, 503},
 	{SettingRefused, Operator, 503},
 	{PropertyInvalid, Operator, 500},
