@@ -38,7 +38,7 @@ type InboxDeps struct {
 type Inbox struct {
 	InboxDeps
 	bell   bell
-	pushed chan ports.Message
+	pushed fair
 	kept   chan keptAsk
 }
 
@@ -50,7 +50,7 @@ type keptAsk struct {
 
 // NewInbox makes an inbox worker.
 func NewInbox(d InboxDeps) *Inbox {
-	return &Inbox{InboxDeps: d, bell: newBell(), pushed: make(chan ports.Message, 4*d.Batch), kept: make(chan keptAsk, d.Batch)}
+	return &Inbox{InboxDeps: d, bell: newBell(), pushed: fair{most: d.Batch, rows: map[string][]ports.Message{}}, kept: make(chan keptAsk, d.Batch)}
 }
 
 // Wake makes the worker look at once: a step on this replica has written deliveries.
@@ -59,14 +59,8 @@ func (w *Inbox) Wake() { w.bell.ring() }
 // Drive takes a row that was just made durable. Without room it is left to the poll, which finds it by its age. A row of a stream is
 // left to the database, which alone knows whose turn it is.
 func (w *Inbox) Drive(m ports.Message) {
-	if m.Stream != "" {
+	if m.Stream != "" || w.pushed.put(m) {
 		w.bell.ring()
-		return
-	}
-	select {
-	case w.pushed <- m:
-		w.bell.ring()
-	default:
 	}
 }
 
@@ -106,7 +100,7 @@ func (w *Inbox) Run(ctx context.Context) {
 
 // round takes what was pushed, what was kept, and what is due, and drives it. more says that there is probably more to do.
 func (w *Inbox) round(ctx context.Context) (more bool, err error) {
-	rows, full := w.drain()
+	rows, full := w.pushed.take(w.Batch)
 	for {
 		select {
 		case ask := <-w.kept:
@@ -141,18 +135,6 @@ func heads(rows []ports.Message) []ports.Message {
 	return slices.DeleteFunc(rows, func(m ports.Message) bool {
 		return m.Stream != "" && m.Position != first[stream{m.Tenant, m.Channel, m.Stream}]
 	})
-}
-
-func (w *Inbox) drain() (rows []ports.Message, full bool) {
-	for len(rows) < w.Batch {
-		select {
-		case m := <-w.pushed:
-			rows = append(rows, m)
-		default:
-			return rows, false
-		}
-	}
-	return rows, true
 }
 
 func unique(rows []ports.Message) []ports.Message {

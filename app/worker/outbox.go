@@ -75,9 +75,12 @@ func (w *Outbox) Run(ctx context.Context) {
 			}
 			more = len(taken) >= w.Batch
 			var crowded []ports.Settled
+			behind := map[string]int{} // by destination
 			for _, e := range taken {
 				if !w.enter(ctx, slots, e) {
-					crowded = append(crowded, w.postponed(e))
+					host := destination(&e.Emission)
+					crowded = append(crowded, w.postponed(e, behind[host]))
+					behind[host]++
 					continue
 				}
 				sends.Go(func() {
@@ -129,9 +132,10 @@ func (w *Outbox) leave(e ports.Stamped) {
 	}
 }
 
-// postponed gives an emission back until some sends to its destination are through.
-func (w *Outbox) postponed(e ports.Stamped) ports.Settled {
-	pause := max(w.Backoff.Base/4, w.SendTimeout/8)
+// postponed gives an emission back until the sends before it are through, of which so many were put off as well: they do not all come
+// again at once and take the place of others in every batch.
+func (w *Outbox) postponed(e ports.Stamped, behind int) ports.Settled {
+	pause := max(w.Backoff.Base/4, w.SendTimeout/8) * time.Duration(1+behind/w.PerHost)
 	return ports.Settled{Tenant: e.Tenant, ID: e.ID, By: e.By, At: e.At, Verdict: ports.Postponed, Next: w.Clock.Now().Add(jitter(pause))}
 }
 

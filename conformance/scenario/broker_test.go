@@ -246,7 +246,9 @@ func TestConsumerKilledBeforeItAcknowledges(t *testing.T) {
 	})
 }
 
-func TestBrokerRestarts(t *testing.T) {
+// The broker freezes for longer than its clients wait for it, then it is killed in the middle of its work. Consumers and senders come
+// back by themselves.
+func TestBrokerFreezesAndRestarts(t *testing.T) {
 	const number = 200
 	onBrokers(t, condition{silent: 2 * time.Second, alone: true}, func(b brokered) {
 		one := b.launch("a")
@@ -260,6 +262,17 @@ func TestBrokerRestarts(t *testing.T) {
 			}
 			return nil
 		})
+		if err := b.queues.Broker.Pause(); err != nil {
+			b.Fatal(err)
+		}
+		time.Sleep(5 * time.Second) // the heartbeat is 1 s, a send takes 1.5 s at most
+		if err := b.queues.Broker.Resume(); err != nil {
+			b.Fatal(err)
+		}
+		thawed := time.Now()
+		wantEnded(b.T, b.fleet, one, number/2)
+		b.Logf("%d had ended %v after the broker thawed", number/2, time.Since(thawed).Round(10*time.Millisecond))
+		b.queues.Put("orders", ordersOf(number/2+1, 3*number/4)...)
 		if err := b.queues.Broker.Kill(); err != nil {
 			b.Fatal(err)
 		}
@@ -273,7 +286,7 @@ func TestBrokerRestarts(t *testing.T) {
 			b.Fatal(err)
 		}
 		back := time.Now()
-		b.queues.Put("orders", ordersOf(number/2+1, number)...)
+		b.queues.Put("orders", ordersOf(3*number/4+1, number)...)
 		wantEnded(b.T, b.fleet, one, number)
 		b.Logf("all %d had ended %v after the broker was back", number, time.Since(back).Round(10*time.Millisecond))
 		b.wantDrained(out, number, true) // what was sent and not confirmed is sent again, under its id

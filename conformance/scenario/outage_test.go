@@ -52,10 +52,14 @@ func TestWrongPasswordIsSaidAtOnce(t *testing.T) {
 	}
 }
 
+// patient is for a database that comes and goes: a send has to be settled within the claim timeout of its stamp, or another replica makes
+// it again, and a machine under load takes its time over that.
+var patient = scenario.Settings{"sutra.outbox.claim-timeout": "PT15S"}
+
 func TestDatabaseAwayWhileRunningLosesNothing(t *testing.T) {
 	const parked, during = 20, 40
 	s := alone(t)
-	f := s.Fleet(t, nil)
+	f := s.Fleet(t, patient)
 	a := f.Start("a")
 	a.Deploy(orders)
 	park(t, a, parked)
@@ -101,7 +105,7 @@ func TestDatabaseAwayWhileRunningLosesNothing(t *testing.T) {
 func TestDatabaseKilledUnderLoadLosesAndDoublesNothing(t *testing.T) {
 	const number, kills = 300, 3
 	s := alone(t)
-	f := s.Fleet(t, nil)
+	f := s.Fleet(t, patient)
 	a, b := f.Start("a"), f.Start("b")
 	a.Deploy(orders)
 	done := make(chan struct{})
@@ -127,7 +131,7 @@ func TestDatabaseKilledUnderLoadLosesAndDoublesNothing(t *testing.T) {
 func TestKilledConnectionsLoseAndDoubleNothing(t *testing.T) {
 	const number = 300
 	s := alone(t)
-	f := s.Fleet(t, nil)
+	f := s.Fleet(t, patient)
 	a, b := f.Start("a"), f.Start("b")
 	a.Deploy(orders)
 	ended := 0
@@ -150,7 +154,7 @@ func TestKilledConnectionsLoseAndDoubleNothing(t *testing.T) {
 func TestFailoverToReadOnlyAndBackLosesAndDoublesNothing(t *testing.T) {
 	const number = 200
 	s := alone(t)
-	f := s.Fleet(t, nil)
+	f := s.Fleet(t, patient)
 	a, b := f.Start("a"), f.Start("b")
 	a.Deploy(orders)
 	during(func() { crossOver(t, a, b, number) }, func() {
