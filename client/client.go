@@ -159,6 +159,27 @@ func (c *Client) MigrateBatch(ctx context.Context, b wire.MigrationBatch) (wire.
 	return out, err
 }
 
+// Correct writes variables (a JSON object) of an instance's process.
+func (c *Client) Correct(ctx context.Context, id string, variables json.RawMessage) (wire.Instance, error) {
+	var out wire.Instance
+	err := c.send(ctx, "/admin/instances/"+url.PathEscape(id)+"/variables", wire.Correction{Variables: variables}, &out)
+	return out, err
+}
+
+// RetryNow has an instance's paused calls make their next attempt at once; a FAILED instance does again what it failed at.
+func (c *Client) RetryNow(ctx context.Context, id string) (wire.Instance, error) {
+	var out wire.Instance
+	err := c.call(ctx, http.MethodPost, "/admin/instances/"+url.PathEscape(id)+"/retry", "", nil, &out)
+	return out, err
+}
+
+// Audit reads one page of what operators did, newest first; query holds its filters and the cursor.
+func (c *Client) Audit(ctx context.Context, query url.Values) (wire.Page[wire.Audit], error) {
+	var out wire.Page[wire.Audit]
+	err := c.call(ctx, http.MethodGet, "/admin/audit?"+query.Encode(), "", nil, &out)
+	return out, err
+}
+
 // send posts a record.
 func (c *Client) send(ctx context.Context, path string, in, out any) error {
 	body, err := json.Marshal(in)

@@ -37,6 +37,7 @@ type Activation struct {
 	Supersedes *Slot      // drained in the same transaction
 	Declared   bool       // the package itself names Supersedes: it need not be active any more
 	Notices    []Emission // enqueued when the activation changed something
+	Audit      *Audit     // written when the activation changed something
 	Call       ID         // of this deploy, rising with time: the revision keeps it; zero: none
 	Submitted  bool       // an asynchronous deploy: Stale when a younger call made the slot's revision
 }

@@ -61,9 +61,9 @@ type Intake interface {
 // Deploy is one deploy call.
 type Deploy struct {
 	Archive    []byte
-	Tenants    []string // that the caller may deploy for; nil: all
-	Supersedes string   // slot, or empty
-	Fleet      bool     // answer when every live replica serves it
+	By         Actor  // may deploy for its tenants
+	Supersedes string // slot, or empty
+	Fleet      bool   // answer when every live replica serves it
 	Callback   string
 	Notify     string
 }
@@ -94,7 +94,7 @@ type Deployer interface {
 	// Operation reads how a submitted deploy stands, on any replica.
 	Operation(ctx context.Context, tenants []string, id ID) (Operation, error)
 	// Undeploy drains a revision by slot or id.
-	Undeploy(ctx context.Context, tenants []string, target string) (Revision, error)
+	Undeploy(ctx context.Context, by Actor, target string) (Revision, error)
 	Revisions(ctx context.Context, tenants []string) ([]RevisionView, error)
 }
 
@@ -107,16 +107,31 @@ type Explained struct {
 	Next    []string // what comes next and when, in words
 }
 
-// Operator is what people do to instances.
+// Actor is who calls.
+type Actor struct {
+	Name    string   // for the audit
+	Tenants []string // that they may act for; nil: all
+}
+
+// Operator is what people do to instances. Every change is noted with who made it, in its own transaction.
 type Operator interface {
 	Explain(ctx context.Context, tenants []string, id InstanceID) (Explained, error)
-	Cancel(ctx context.Context, tenants []string, id InstanceID) error
+	Cancel(ctx context.Context, by Actor, id InstanceID) error
 	// Resume brings a FAILED instance back; drop forgets the event it failed at.
-	Resume(ctx context.Context, tenants []string, id InstanceID, drop bool) error
+	Resume(ctx context.Context, by Actor, id InstanceID, drop bool) error
+	// Correct writes variables of the process (a JSON object), also where the instance is FAILED: it stays so.
+	Correct(ctx context.Context, by Actor, id InstanceID, variables []byte) error
+	// RetryNow has the calls that pause before another attempt make it now, or the one of this wait; a FAILED instance does again what it
+	// failed at.
+	RetryNow(ctx context.Context, by Actor, id InstanceID, wait WaitID) error
+}
+
+// Reviver gives what has been given up new attempts.
+type Reviver interface {
 	// Redrive makes a poisoned emission due again.
-	Redrive(ctx context.Context, tenant string, id EmissionID) error
+	Redrive(ctx context.Context, by Actor, tenant string, id EmissionID) error
 	// Retry gives an exhausted task new attempts.
-	Retry(ctx context.Context, tenants []string, id TaskID, retries int) error
+	Retry(ctx context.Context, by Actor, id TaskID, retries int) error
 }
 
 // Migration is how instances are to be moved to another revision.
@@ -162,9 +177,9 @@ type MigrationBatch struct {
 
 // Migrator moves instances to other revisions, each in a transaction of its own.
 type Migrator interface {
-	Migrate(ctx context.Context, tenants []string, id InstanceID, m Migration) MigrationResult
+	Migrate(ctx context.Context, by Actor, id InstanceID, m Migration) MigrationResult
 	// MigrateBatch answers for each instance, in order, and with the cursor of the next page of its filter; zero: there is none.
-	MigrateBatch(ctx context.Context, tenants []string, b MigrationBatch) ([]MigrationResult, InstanceID, error)
+	MigrateBatch(ctx context.Context, by Actor, b MigrationBatch) ([]MigrationResult, InstanceID, error)
 }
 
 // TaskFetch is a worker's long poll.

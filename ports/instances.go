@@ -148,6 +148,7 @@ type Step struct {
 	Deployment DeploymentID
 	Module     string
 	Move       *Move // migration; Deployment is then still the old one
+	Audit      *Audit
 	Status     Status
 	Snapshot   []byte
 	Fault      *Fault // with Failed

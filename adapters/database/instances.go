@@ -165,7 +165,7 @@ func order() []string {
 		"instance_guard", "instance_move", "inbox_take", "inbox_flip", "inbox_bury", "schedule_fire", "schedule_end", "task_complete",
 		"task_extend", "task_fail", "outbox_sent", "outbox_later", "outbox_poison",
 		"wait_clear", "wait_delete", "wait_move", "alias_clear", "alias_delete", "task_clear", "task_delete", "task_move", "task_alter", "task_retopic",
-		"instance_insert", "alias_insert", "wait_insert", "task_insert", "outbox_insert", "inbox_insert", "inbox_reply", "history_insert",
+		"instance_insert", "alias_insert", "wait_insert", "task_insert", "outbox_insert", "inbox_insert", "inbox_reply", "history_insert", "audit_insert",
 	}
 }
 
@@ -240,6 +240,9 @@ func (w *writing) step(st *ports.Step, pending []bool) {
 	if m := st.Move; m != nil {
 		deployment, process = m.To, m.Process
 		w.move(id, m)
+	}
+	if st.Audit != nil {
+		w.add("audit_insert", auditRow(*st.Audit)...)
 	}
 	w.beside(id, st.ID, st.Seq, deployment, process, &st.Rows)
 }

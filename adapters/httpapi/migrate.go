@@ -26,7 +26,7 @@ func (s *Server) migrate(w http.ResponseWriter, req bunrouter.Request, p Princip
 	if err != nil {
 		return err
 	}
-	r := s.Migrator.Migrate(req.Context(), p.Tenants, id, m)
+	r := s.Migrator.Migrate(req.Context(), p.actor(), id, m)
 	if r.Err != nil {
 		return r.Err
 	}
@@ -42,7 +42,7 @@ func (s *Server) migrateBatch(w http.ResponseWriter, req bunrouter.Request, p Pr
 	if err != nil {
 		return err
 	}
-	results, next, err := s.Migrator.MigrateBatch(req.Context(), p.Tenants, batch)
+	results, next, err := s.Migrator.MigrateBatch(req.Context(), p.actor(), batch)
 	if err != nil {
 		return err
 	}

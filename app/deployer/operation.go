@@ -60,6 +60,7 @@ type options struct {
 	Deployment ports.DeploymentID `json:"deployment"`
 	Supersedes string             `json:"supersedes,omitempty"`
 	Tenants    []string           `json:"tenants,omitempty"`
+	Actor      string             `json:"actor,omitempty"`
 }
 
 // Submit makes the deploy durable and answers at once. What can be refused without the database is refused here: what is no archive, or
@@ -72,7 +73,7 @@ func (d *Deployer) Submit(ctx context.Context, call ports.Deploy) (ports.ID, err
 	if err != nil {
 		return ports.ID{}, err
 	}
-	kept, err := json.Marshal(options{a.Slot().String(), a.ID, call.Supersedes, call.Tenants})
+	kept, err := json.Marshal(options{a.Slot().String(), a.ID, call.Supersedes, call.By.Tenants, call.By.Name})
 	if err != nil {
 		return ports.ID{}, err
 	}
@@ -160,7 +161,7 @@ func (d *Deployer) carryOut(ctx context.Context, o ports.Operation) (ports.Revis
 	if err := json.Unmarshal(o.Options, &kept); err != nil {
 		return ports.Revision{ID: o.Revision}, fault.Internal.With("the options of operation %s cannot be read: %w", o.ID, err)
 	}
-	done, err := d.deploy(ctx, ports.Deploy{Archive: o.Archive, Tenants: kept.Tenants, Supersedes: kept.Supersedes}, func(a *ports.Activation) {
+	done, err := d.deploy(ctx, ports.Deploy{Archive: o.Archive, By: ports.Actor{Name: kept.Actor, Tenants: kept.Tenants}, Supersedes: kept.Supersedes}, func(a *ports.Activation) {
 		a.Call, a.Submitted = o.ID, true
 	})
 	if err == nil {

@@ -14,9 +14,9 @@ import (
 )
 
 // Migrate moves one instance to another revision, or says all that stands against it.
-func (o Operator) Migrate(ctx context.Context, tenants []string, id ports.InstanceID, m ports.Migration) ports.MigrationResult {
+func (o Operator) Migrate(ctx context.Context, by ports.Actor, id ports.InstanceID, m ports.Migration) ports.MigrationResult {
 	out := ports.MigrationResult{Instance: id}
-	ref, err := o.locate(ctx, tenants, id)
+	ref, err := o.locate(ctx, by.Tenants, id)
 	switch {
 	case err != nil:
 	case m.DryRun:
@@ -25,7 +25,7 @@ func (o Operator) Migrate(ctx context.Context, tenants []string, id ports.Instan
 		var failed error
 		err = o.Guard.With(ctx, o.owner(), []ports.Ref{ref}, func(held []*claim.Held) {
 			if failed = standing(held[0]); failed == nil {
-				failed = o.move(ctx, held[0], m, &out)
+				failed = o.move(ctx, held[0], by, m, &out)
 			}
 		})
 		err = errors.Join(err, failed)
@@ -35,7 +35,7 @@ func (o Operator) Migrate(ctx context.Context, tenants []string, id ports.Instan
 }
 
 // MigrateBatch moves instances one by one. When ctx ends, the cursor says how far it came.
-func (o Operator) MigrateBatch(ctx context.Context, tenants []string, b ports.MigrationBatch) ([]ports.MigrationResult, ports.InstanceID, error) {
+func (o Operator) MigrateBatch(ctx context.Context, by ports.Actor, b ports.MigrationBatch) ([]ports.MigrationResult, ports.InstanceID, error) {
 	ids, next := b.Instances, ports.InstanceID{}
 	if ids == nil {
 		rows, err := o.Views.List(ctx, b.Filter)
@@ -54,7 +54,7 @@ func (o Operator) MigrateBatch(ctx context.Context, tenants []string, b ports.Mi
 		if ctx.Err() != nil {
 			return out, next, ctx.Err()
 		}
-		out = append(out, o.Migrate(ctx, tenants, id, b.Migration))
+		out = append(out, o.Migrate(ctx, by, id, b.Migration))
 	}
 	return out, next, nil
 }
@@ -97,12 +97,13 @@ func (o Operator) tryMove(ctx context.Context, ref ports.Ref, m ports.Migration,
 }
 
 // move makes the step that moves a claimed instance, and commits it.
-func (o Operator) move(ctx context.Context, h *claim.Held, m ports.Migration, out *ports.MigrationResult) error {
+func (o Operator) move(ctx context.Context, h *claim.Held, by ports.Actor, m ports.Migration, out *ports.MigrationResult) error {
 	st, err := o.plan(ctx, h.Claim(), &h.Instance, m, out)
 	if err != nil || st == nil {
 		return err
 	}
-	answer := o.commit(ctx, h, st)
+	done := deed{action: "migrate", subject: string(out.To), detail: map[string]any{"from": out.From, "resume": m.Resume, "notes": out.Notes}}
+	answer := o.commit(ctx, h, st, o.audit(h.Tenant, by, done))
 	switch answer.Outcome {
 	case ports.Done:
 		return nil

@@ -212,7 +212,7 @@ func TestACalledProcessAnswersItsCaller(t *testing.T) {
 	if err != nil || len(rows) != 1 || rows[0].Parent == nil {
 		t.Fatalf("got %v %v, want one child of a parent", rows, err)
 	}
-	if err := e.Operator.Cancel(t.Context(), nil, rows[0].ID); err == nil {
+	if err := e.Operator.Cancel(t.Context(), ports.Actor{}, rows[0].ID); err == nil {
 		t.Error("a child was cancelled by itself, want a refusal")
 	}
 	e.send("go", `{"key": 7, "n": 21}`)
@@ -233,7 +233,7 @@ func TestCancellingACallerCancelsWhatItCalled(t *testing.T) {
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("got %v %v", rows, err)
 	}
-	if err := e.Operator.Cancel(t.Context(), nil, rows[0].ID); err != nil {
+	if err := e.Operator.Cancel(t.Context(), ports.Actor{}, rows[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	e.ended(map[string]int{"child cancelled": 1, "parent cancelled": 1})
@@ -337,15 +337,15 @@ func TestAFailedInstanceComesBack(t *testing.T) {
 	if _, err := e.Intake.Take(t.Context(), refused); err == nil {
 		t.Error("a FAILED instance took a message")
 	}
-	if err := e.Operator.Resume(t.Context(), nil, id, false); err != nil { // the event is tried again, and fails again
+	if err := e.Operator.Resume(t.Context(), ports.Actor{}, id, false); err != nil { // the event is tried again, and fails again
 		t.Fatal(err)
 	}
 	e.ended(map[string]int{"p failed": 1})
-	if err := e.Operator.Resume(t.Context(), nil, id, true); err != nil {
+	if err := e.Operator.Resume(t.Context(), ports.Actor{}, id, true); err != nil {
 		t.Fatal(err)
 	}
 	e.ended(map[string]int{"p suspended": 1})
-	if err := e.Operator.Resume(t.Context(), nil, id, true); !errors.Is(err, fault.NotFailed) {
+	if err := e.Operator.Resume(t.Context(), ports.Actor{}, id, true); !errors.Is(err, fault.NotFailed) {
 		t.Errorf("got %v, want %s", err, fault.NotFailed)
 	}
 	e.send("go", `{"key": 1, "ok": true}`)

@@ -100,7 +100,7 @@ func New(d Deps) *Replica {
 		Backoff: worker.Backoff{Base: c.OutboxBase, Max: c.OutboxMax},
 	})
 	r.Deployer = deployer.New(deployer.Deps{
-		Deployments: s.Deployments(), Operations: s.Operations(), Served: r.served, Clock: s.Clock(), IDs: d.IDs, Log: d.Log,
+		Deployments: s.Deployments(), Operations: s.Operations(), Audits: s.Audits(), Served: r.served, Clock: s.Clock(), IDs: d.IDs, Log: d.Log,
 		Archives: c.Archives, Limits: c.Limits, FleetWait: c.FleetWait, Callbacks: c.Callbacks, Secrets: d.Secrets, Senders: d.Senders, Silent: c.Abandoned, Replica: r.ID, Outbox: func() { r.outbox.Wake() },
 	})
 	r.Operator = operator.Operator{Deps: operator.Deps{

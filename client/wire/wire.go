@@ -257,3 +257,20 @@ type MigrationPage struct {
 	Items  []Migrated     `json:"items"`
 	Next   string         `json:"next,omitempty"`
 }
+
+// Correction writes variables of an instance's process.
+type Correction struct {
+	Variables json.RawMessage `json:"variables"`
+}
+
+// Audit is one action of an operator.
+type Audit struct {
+	ID       string          `json:"id"`
+	Tenant   string          `json:"tenant"`
+	At       time.Time       `json:"at"`
+	Actor    string          `json:"actor"`
+	Action   string          `json:"action"`
+	Instance string          `json:"instance,omitempty"`
+	Subject  string          `json:"subject,omitempty"` // the deployment, emission or task
+	Detail   json.RawMessage `json:"detail,omitempty"`
+}

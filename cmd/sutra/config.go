@@ -18,6 +18,7 @@ import (
 	"github.com/sutra-engine/sutra/app/replica"
 	"github.com/sutra-engine/sutra/core/feel"
 	"github.com/sutra-engine/sutra/core/lease"
+	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
@@ -100,7 +101,15 @@ func properties() []property {
 		{"sutra.step.max-activations", "nodes entered in one step (10000)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.Activations })},
 		{"sutra.step.max-snapshot-bytes", "bytes of a snapshot (1048576)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.SnapshotBytes })},
 		{"sutra.step.max-tokens", "tokens of an instance (10000)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.Tokens })},
-		{"sutra.admin.auth.keys", "API keys: role:key[@tenant+tenant], by commas; unset: the API is closed", setKeys},
+		{"sutra.history.level", "what a step tells of itself: none, activity, full (full)", func(s *settings, v string) error {
+			level := step.History(v)
+			if level != step.NoHistory && level != step.ActivityHistory && level != step.FullHistory {
+				return errors.New("use none, activity or full")
+			}
+			s.replica.Limits.Step.History = level
+			return nil
+		}},
+		{"sutra.admin.auth.keys", "API keys: role[=owner]:key[@tenant+tenant], by commas; the owner is whom the audit names; unset: the API is closed", setKeys},
 		{"sutra.shutdown.grace", "how long stopping may take (PT25S)", span(func(s *settings) *time.Duration { return &s.grace })},
 		{"sutra.log.level", "debug, info, warn, error (info)", func(s *settings, v string) error { return s.logLevel.UnmarshalText([]byte(v)) }},
 	}
@@ -180,11 +189,15 @@ func setKeys(s *settings, v string) error {
 	s.keys = nil
 	for part := range strings.SplitSeq(v, ",") {
 		role, secret, ok := strings.Cut(strings.TrimSpace(part), ":")
+		role, owner, _ := strings.Cut(role, "=")
 		r := httpapi.Role(role)
 		if !ok || secret == "" || r != httpapi.Admin && r != httpapi.Operate && r != httpapi.Worker {
 			return errors.New("use role:key, with role admin, operate or worker")
 		}
-		key := httpapi.Key{Role: r, Secret: secret}
+		if owner == "" {
+			owner = fmt.Sprintf("%s key %d", role, len(s.keys)+1)
+		}
+		key := httpapi.Key{Name: owner, Role: r, Secret: secret}
 		if at := strings.LastIndex(secret, "@"); at >= 0 {
 			key.Secret, key.Tenants = secret[:at], strings.Split(secret[at+1:], "+")
 		}

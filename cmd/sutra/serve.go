@@ -136,7 +136,7 @@ func assemble(ctx context.Context, s settings, store ports.Store, log *slog.Logg
 		Brokers: map[channel.Transport]ports.Broker{channel.RabbitMQ: rabbitmq.Broker{}, channel.NATS: nats.Broker{}},
 	})
 	server := httpapi.New(httpapi.Deps{
-		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Migrator: r.Operator, Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
+		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Migrator: r.Operator, Reviver: r.Operator, Audits: store.Audits(), Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
 		Health: r, Metrics: metrics.Handler(), Clock: store.Clock(), Log: log, Keys: s.keys, MaxArchive: s.replica.Archives.Archive, MaxPayload: s.replica.MaxPayload,
 		Duration: duration, Open: s.open,
 	}, listener)

@@ -235,3 +235,87 @@ func TestMigrationBouncesOffAStepInFlight(t *testing.T) {
 	wantShippedOnce(t, f, number)
 	retires(t, f, b, old.DeploymentID)
 }
+
+// The broken orders wait for an approval that a decision does not bring: an operator writes it, and the decision happens again.
+func TestACorrectedInstanceGoesOnAndTheAuditSaysWhoDidIt(t *testing.T) {
+	f := stage.Fleet(t, scenario.Settings{
+		"sutra.admin.auth.keys": "admin=ann:" + scenario.AdminKey + ",admin=bob:bobs-key@acme,admin=eve:eves-key@elsewhere,operate:" + scenario.OperateKey,
+	})
+	r := f.Start("a")
+	one := failing(t, f, r, 1)
+	id := r.Instances("status=failed")[0].ID
+	path := "/admin/instances/" + id
+	type call struct {
+		key, path, body string
+		want            int
+		code            string
+	}
+	for _, c := range []call{
+		{"bobs-key", path + "/variables", `{"variables": {}}`, 400, "SUTRA.INTAKE.REQUEST.INVALID"},
+		{"eves-key", path + "/variables", `{"variables": {"x": 1}}`, 404, "SUTRA.RUNTIME.INSTANCE.UNKNOWN"},
+		{"bobs-key", path + "/retry?wait=7", ``, 409, "SUTRA.ADMIN.RETRY.NOTHING"},
+		{"bobs-key", path + "/retry", ``, 200, ""},
+	} {
+		a, err := r.Call(scenario.Request{Method: http.MethodPost, Path: c.path, Key: c.key, Kind: "application/json", Body: []byte(c.body)})
+		if err != nil || a.Status != c.want || a.Problem().Code != c.code {
+			t.Fatalf("%s as %s: got %s, %v; want %d %s", c.path, c.key, a, err, c.want, c.code)
+		}
+	}
+	f.Eventually("it has failed again: nothing was put right", func() error {
+		if i := r.Instance(id); i.Status != "failed" {
+			return fmt.Errorf("it is %s", i.Status)
+		}
+		return nil
+	})
+	corrected := r.Command("instances", "correct", id, `{"secret": "hush"}`)
+	if corrected.Code != 0 || !strings.Contains(corrected.Out, `"status": "failed"`) {
+		t.Fatalf("correct: %+v", corrected)
+	}
+	if got := r.Command("instances", "cancel", id); got.Code != 0 {
+		t.Fatalf("cancel: %+v", got)
+	}
+	mustDeploy(t, r, "", sealed(t, renames))
+	if got := r.Command("undeploy", "acme--orders--1.0.0"); got.Code != 0 {
+		t.Fatalf("undeploy: %+v", got)
+	}
+
+	read := func(key, query string) (out []wire.Audit) {
+		t.Helper()
+		for after := ""; ; {
+			a, err := r.Call(scenario.Request{Method: http.MethodGet, Path: "/admin/audit?limit=2&" + query + after, Key: key})
+			var page wire.Page[wire.Audit]
+			if err == nil {
+				err = json.Unmarshal(a.Body, &page)
+			}
+			if err != nil || a.Status != http.StatusOK {
+				t.Fatalf("audit: got %s, %v", a, err)
+			}
+			if strings.Contains(string(a.Body), "hush") {
+				t.Errorf("the audit tells a value: %s", a)
+			}
+			if out = append(out, page.Items...); page.Next == "" {
+				return out
+			}
+			after = "&after=" + page.Next
+		}
+	}
+	var got []string
+	for _, a := range read(scenario.AdminKey, "") {
+		got = append(got, a.Actor+" "+a.Action)
+		if a.Tenant != "acme" || a.Action == "correct" && (a.Instance != id || string(a.Detail) != `{"variables":["secret"]}`) {
+			t.Errorf("got %+v", a)
+		}
+	}
+	if want := []string{"ann undeploy", "ann deploy", "ann cancel", "ann correct", "bob retry", "ann deploy"}; !slices.Equal(got, want) {
+		t.Errorf("the audit says %q, want %q", got, want)
+	}
+	if n := len(read(scenario.AdminKey, "instance="+id)); n != 3 {
+		t.Errorf("got %d actions on the instance, want 3", n)
+	}
+	if n := len(read("eves-key", "")); n != 0 {
+		t.Errorf("another tenant's operator sees %d actions", n)
+	}
+	if got := r.Command("audit", "--action", "deploy"); got.Code != 0 || strings.Count(got.Out, "ann") != 2 || !strings.Contains(got.Out, one.DeploymentID) {
+		t.Errorf("audit: %+v", got)
+	}
+}

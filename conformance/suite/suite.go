@@ -71,7 +71,7 @@ func Run(t *testing.T, h Harness) {
 	var all []test
 	for _, part := range [][]test{
 		instanceTests(), claimTests(), inboxTests(), correlationTests(), deploymentTests(), outboxTests(), timerTests(), leaseTests(),
-		taskTests(), operationTests(), viewTests(), verifyTests(), databaseTests(), modelTests(),
+		taskTests(), operationTests(), viewTests(), auditTests(), verifyTests(), databaseTests(), modelTests(),
 	} {
 		all = append(all, part...)
 	}

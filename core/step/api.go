@@ -32,15 +32,26 @@ type Decisions interface {
 
 // Limits bound a step. The zero value of a field is its default.
 type Limits struct {
-	Activations   int // nodes entered in a step: 10,000
-	SnapshotBytes int // 1 MiB
-	Tokens        int // 10,000
-	Scopes        int // scopes inside one another: 64
-	Calls         int // called instances inside one another: 32
-	Iterations    int // of one body: 10,000
-	TaskRetries   int // attempts of an external task that says nothing else: 3
-	Budget        int // FEEL steps of one evaluation; 0: feel's own
+	Activations   int     // nodes entered in a step: 10,000
+	SnapshotBytes int     // 1 MiB
+	Tokens        int     // 10,000
+	Scopes        int     // scopes inside one another: 64
+	Calls         int     // called instances inside one another: 32
+	Iterations    int     // of one body: 10,000
+	TaskRetries   int     // attempts of an external task that says nothing else: 3
+	History       History // what a step tells of itself; empty: all
+	Budget        int     // FEEL steps of one evaluation; 0: feel's own
 }
+
+// History is how much a step tells of itself.
+type History string
+
+// The levels of history.
+const (
+	NoHistory       History = "none"     // steps leave no row
+	ActivityHistory History = "activity" // where tokens went, and why
+	FullHistory     History = "full"     // variables too
+)
 
 // EventKind is what happened.
 type EventKind string

@@ -92,7 +92,9 @@ type outcome struct {
 func (o *outcome) rows() ports.Rows {
 	rows := o.insert
 	rows.Outbox, rows.Deliveries, rows.Replies = o.run.effects.emissions, o.run.effects.deliveries, o.run.effects.replies
-	rows.History = o.run.journal.document()
+	if o.run.limits.History != NoHistory {
+		rows.History = o.run.journal.document()
+	}
 	return rows
 }
 
