@@ -208,6 +208,21 @@ func (c *compiler) compensations() {
 		}
 		n.Host.Compensation = handler
 	}
+	for _, n := range c.p.Nodes {
+		c.compensated(n)
+	}
+}
+
+// compensated refuses to undo an activity that is out of sight: only those of the scope are logged there, and from an event sub-process
+// those of the scope around it.
+func (c *compiler) compensated(n *Node) {
+	if n.Event == nil || n.Event.Activity == nil || n.Event.Activity.Scope == n.Scope {
+		return
+	}
+	around := n.Scope.Node
+	if around == nil || around.Kind != EventProcess || n.Event.Activity.Scope != around.Scope {
+		c.refuse(c.elements[n], fault.ModelCompensationUnknown, "it compensates %q, which stands in another scope; throw it there, or compensate the sub-process around it", n.Event.Activity.ID)
+	}
 }
 
 func (c *compiler) handler(boundary *Node) *Node {

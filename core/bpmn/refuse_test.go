@@ -137,6 +137,7 @@ var refusals = []struct {
 	{"a link from another's definition", fault.ModelLinkUnknown, within(`<intermediateThrowEvent id="x"><linkEventDefinition id="a" name="L"/></intermediateThrowEvent><intermediateCatchEvent id="y"><linkEventDefinition name="L"><source>none</source></linkEventDefinition></intermediateCatchEvent>`)},
 	{"a compensation without handler", fault.ModelCompensationUnknown, within(`<boundaryEvent id="x" attachedToRef="after">` + undo + `</boundaryEvent>`)},
 	{"a compensation of nothing", fault.ModelCompensationUnknown, within(`<intermediateThrowEvent id="x"><compensateEventDefinition activityRef="none"/></intermediateThrowEvent>`)},
+	{"a compensation of what is out of sight", fault.ModelCompensationUnknown, within(`<subProcess id="y"><task id="z"/></subProcess><intermediateThrowEvent id="x"><compensateEventDefinition activityRef="z"/></intermediateThrowEvent>`)},
 	{"a call of nothing", fault.ModelCallUnknown, within(`<callActivity id="x"/>`)},
 	{"a source without channel", fault.ModelChannelUnknown, within(`<receiveTask id="x">` + ext(`<q:source/>`) + `</receiveTask>`)},
 	{"an external task without topic", fault.ModelTopicUnknown, within(`<serviceTask id="x" camunda:type="external"/>`)},

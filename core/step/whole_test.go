@@ -238,6 +238,27 @@ func TestTransactionsAndCompensation(t *testing.T) {
 			want task failed`,
 		},
 		{
+			"thrown in an event sub-process it undoes that one's own activities, then those around it", process(start("s"), sub("sub", start("is"), worker("a"), handler("a", "ua"), worker("b"), path("is", "a", "b"),
+				eventSub("ev", start("es", errorNamed), worker("c"), handler("c", "uc"), throw("undo", compensateAll()), worker("h"), path("es", "c", "undo", "h"))), worker("after"), path("s", "sub", "after")), `
+			done a
+			error b E1
+			done c
+			want task uc
+			done uc
+			want task ua
+			done ua
+			want task h
+			done h
+			want task after`,
+		},
+		{
+			"an end event that does not wait for what it undoes: its scope does", process(start("s"), sub("sub", start("is"), worker("a"), handler("a", "ua"), end("undo", `<compensateEventDefinition waitForCompletion="false"/>`), path("is", "a", "undo")), worker("after"), path("s", "sub", "after")), `
+			done a
+			want task ua
+			done ua
+			want task after`,
+		},
+		{
 			"a boundary ends a compensation that runs inside", process(start("s"), sub("sub", start("is"), worker("a"), handler("a", "ua"), throw("undo", compensateAll()), worker("b"), path("is", "a", "undo", "b")),
 				boundary("late", "sub", after("PT1H")), worker("l"), path("s", "sub"), path("late", "l")), `
 			done a
