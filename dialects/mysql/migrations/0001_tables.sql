@@ -28,7 +28,7 @@ CREATE TABLE IF NOT EXISTS sutra_instance (
   KEY sutra_instance_failed (tenant, status, id),
   KEY sutra_instance_claimed (claimed_at),
   KEY sutra_instance_ended (ended_at),
-  KEY sutra_instance_parent (parent)
+  KEY sutra_instance_parent (parent, tenant, id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4;
 
 CREATE TABLE IF NOT EXISTS sutra_wait (

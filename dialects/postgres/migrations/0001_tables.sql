@@ -29,7 +29,7 @@ CREATE INDEX sutra_instance_process ON sutra_instance (tenant, process, id) WHER
 CREATE INDEX sutra_instance_failed ON sutra_instance (tenant, id) WHERE status = 'failed';
 CREATE INDEX sutra_instance_claimed ON sutra_instance (claimed_at) WHERE claimed_at IS NOT NULL;
 CREATE INDEX sutra_instance_ended ON sutra_instance (ended_at) WHERE ended_at IS NOT NULL;
-CREATE INDEX sutra_instance_parent ON sutra_instance (parent) WHERE parent IS NOT NULL;
+CREATE INDEX sutra_instance_parent ON sutra_instance (parent, tenant, id) WHERE parent IS NOT NULL;
 ALTER TABLE sutra_instance ENABLE ROW LEVEL SECURITY;
 ALTER TABLE sutra_instance FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON sutra_instance USING (tenant = current_setting('sutra.tenant', true) OR current_setting('sutra.tenant', true) = '*');
