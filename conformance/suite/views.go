@@ -139,9 +139,9 @@ func listsDoNotGrow(t *testing.T, h Harness) {
 		}
 		return best
 	}
-	f.fill(h, 0, few)
+	f.fill(h, 0, few, "instance", "alias")
 	small := measure()
-	f.fill(h, few, many)
+	f.fill(h, few, many, "instance", "alias")
 	large := measure()
 	for _, what := range slices.Sorted(maps.Keys(lists)) {
 		t.Logf("%-25s %8s over %d rows, %8s over %d", what, small[what].Round(time.Microsecond), few, large[what].Round(time.Microsecond), many)
