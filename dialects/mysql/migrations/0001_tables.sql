@@ -23,9 +23,12 @@ CREATE TABLE IF NOT EXISTS sutra_instance (
   PRIMARY KEY (id),
   KEY sutra_instance_list (tenant, id),
   KEY sutra_instance_live (deployment, ended_at, status),
+  KEY sutra_instance_revision (deployment, ended_at, id),
+  KEY sutra_instance_process (tenant, process, ended_at, id),
+  KEY sutra_instance_failed (tenant, status, id),
   KEY sutra_instance_claimed (claimed_at),
   KEY sutra_instance_ended (ended_at),
-  KEY sutra_instance_parent (parent)
+  KEY sutra_instance_parent (parent, tenant, id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4;
 
 CREATE TABLE IF NOT EXISTS sutra_wait (
