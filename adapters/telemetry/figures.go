@@ -20,6 +20,7 @@ func (f figure) zero(series func(values ...string)) {
 // counters and durations are all that the engine counts and measures. A test holds them against the calls.
 var (
 	counters = []figure{
+		{name: "sutra_archives_dropped_total", help: "Archives of retired revisions dropped after their retention."},
 		{name: "sutra_broker_consumers_closed_total", help: "Consumers of a broker's queue that ended.", labels: []string{"transport", "channel"}},
 		{name: "sutra_broker_consumers_opened_total", help: "Consumers of a broker's queue that began.", labels: []string{"transport", "channel"}},
 		{name: "sutra_broker_messages_total", help: "Messages from a broker, by what became of them.", labels: []string{"transport", "channel", "outcome"}},
@@ -33,6 +34,7 @@ var (
 		{name: "sutra_instances_started_total", help: "Instances started, by process.", labels: []string{"process"}},
 		{name: "sutra_lane_requests_total", help: "Requests that lanes took."},
 		{name: "sutra_lease_attempts_total", help: "Tries to hold a role: leading, or held by another.", labels: []string{"role", "outcome"}},
+		{name: "sutra_operations_purged_total", help: "Deploy operations forgotten after their retention."},
 		{name: "sutra_steps_committed_total", help: "Steps of running instances that were committed."},
 		{name: "sutra_store_statements_total", help: "Statements sent to the database, by name.", labels: []string{"statement"}},
 		{

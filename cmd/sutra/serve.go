@@ -55,7 +55,7 @@ func serve() *cobra.Command {
 
 // open opens the store, waiting for a database that is away as long as the settings say.
 func open(ctx context.Context, s settings, watch ports.Watch, log *slog.Logger) (*database.Store, error) {
-	c := database.Config{URL: s.url, MaxConns: s.maxConns, Watch: watch, Log: log}
+	c := database.Config{URL: s.url, MaxConns: s.maxConns, Watch: watch, Log: log, Poll: s.poll}
 	deadline := time.NewTimer(s.patience)
 	defer deadline.Stop()
 	for pause := 250 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
@@ -122,7 +122,7 @@ func assemble(ctx context.Context, s settings, store ports.Store, metrics *telem
 	if err != nil {
 		return process{}, err
 	}
-	callback := webhook.NewCallback(s.replica.SendTimeout, secret, s.replica.CallbacksInside, system.Now)
+	callback := webhook.NewCallback(s.replica.SendTimeout, secret, s.replica.Callbacks.Allow, system.Now)
 	queues, streams := &rabbitmq.Sender{Now: system.Now}, &nats.Sender{}
 	secrets := system.Secrets{Brokers: s.brokers}
 	metrics.Backlog(store.Views(), store.Clock())
