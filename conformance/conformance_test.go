@@ -29,12 +29,14 @@ func TestStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := start(t, name)
 			ran := &statements{seen: map[string]int{}}
+			skip := exceptions(t, server)
 			t.Run("suite", func(t *testing.T) {
 				suite.Run(t, suite.Harness{
 					Dialect: dialect(t, name),
 					Shared:  fresh(t, server, ran),
 					Own:     func(t testing.TB) suite.Database { return fresh(t, server, ran) },
 					Words:   words(name),
+					Skip:    skip,
 				})
 			})
 			t.Run("EveryStatementWasRun", func(t *testing.T) { ran.all(t, dialect(t, name)) })
