@@ -322,7 +322,8 @@ func words(dialect string) suite.Words {
 			return fmt.Sprintf("CONVERT(BINARY(%d), CONVERT(BINARY(%d), 0x00) + CONVERT(BINARY(8), CONVERT(BIGINT, %s)))", n, n-8, number)
 		}
 		w.Columns = fmt.Sprintf(information, "data_type", "'dbo'")
-		w.Uniques = "SELECT name FROM sys.indexes WHERE is_unique = 1 AND is_primary_key = 0 AND name LIKE 'sutra%'"
+		// Babelfish puts the table's name, cut off, and a digest after an index's.
+		w.Uniques = "SELECT LEFT(name, CHARINDEX('sutra_', name + 'sutra_', 2) - 1) FROM sys.indexes WHERE is_unique = 1 AND is_primary_key = 0 AND name LIKE 'sutra%'"
 		w.Types = map[string]string{
 			"uuid": "binary", "text": "nvarchar", "long": "nvarchar", "bytes": "varbinary", "key": "binary", "foreign": "varbinary", "int": "bigint",
 			"instant": "datetime2",
