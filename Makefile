@@ -19,7 +19,7 @@ help: ## Say what can be typed
 run: ## Run the engine with examples/approval on :8080, remembering in ./data
 	ORDER_EVENTS_URL=$${ORDER_EVENTS_URL:-http://127.0.0.1:8080/order-log} $(GO) run ./cmd/sutra dev examples/approval
 
-test: ## Prove all that this machine can (REQUIRE="sqlite postgres": fail without these)
+test: ## Prove all that this machine can (REQUIRE="sqlite postgres rabbitmq": fail without these)
 	$(GO) run ./scripts/prove -require="$(REQUIRE)"
 
 lint: tools ## Check format, vet and style

@@ -129,6 +129,50 @@ func (c *Client) Resume(ctx context.Context, id, event string) (wire.Instance, e
 	return out, err
 }
 
+// Migrate moves one instance to another revision, or tries to; a refusal is a *Problem that lists every violation.
+func (c *Client) Migrate(ctx context.Context, id string, m wire.Migration) (wire.Migrated, error) {
+	var out wire.Migrated
+	err := c.send(ctx, "/admin/instances/"+url.PathEscape(id)+"/migrate", m, &out)
+	return out, err
+}
+
+// MigrateBatch moves one page of instances, each in a transaction of its own, and says what became of each.
+func (c *Client) MigrateBatch(ctx context.Context, b wire.MigrationBatch) (wire.MigrationPage, error) {
+	var out wire.MigrationPage
+	err := c.send(ctx, "/admin/instances/migrate", b, &out)
+	return out, err
+}
+
+// Correct writes variables (a JSON object) of an instance's process.
+func (c *Client) Correct(ctx context.Context, id string, variables json.RawMessage) (wire.Instance, error) {
+	var out wire.Instance
+	err := c.send(ctx, "/admin/instances/"+url.PathEscape(id)+"/variables", wire.Correction{Variables: variables}, &out)
+	return out, err
+}
+
+// RetryNow has an instance's paused calls make their next attempt at once; a FAILED instance does again what it failed at.
+func (c *Client) RetryNow(ctx context.Context, id string) (wire.Instance, error) {
+	var out wire.Instance
+	err := c.call(ctx, http.MethodPost, "/admin/instances/"+url.PathEscape(id)+"/retry", "", nil, &out)
+	return out, err
+}
+
+// Audit reads one page of what operators did, newest first; query holds its filters and the cursor.
+func (c *Client) Audit(ctx context.Context, query url.Values) (wire.Page[wire.Audit], error) {
+	var out wire.Page[wire.Audit]
+	err := c.call(ctx, http.MethodGet, "/admin/audit?"+query.Encode(), "", nil, &out)
+	return out, err
+}
+
+// send posts a record.
+func (c *Client) send(ctx context.Context, path string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	return c.call(ctx, http.MethodPost, path, "application/json", bytes.NewReader(body), out)
+}
+
 // call makes one request and reads its answer; a refusal is a *Problem.
 func (c *Client) call(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)

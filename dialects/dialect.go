@@ -13,6 +13,7 @@ const (
 	Conflict  Class = "conflict"  // deadlock, serialization, lock timeout: the transaction is gone, send it again
 	Lost      Class = "lost"      // the connection, or the server, is going down
 	ReadOnly  Class = "read-only" // this server takes no writes now
+	Denied    Class = "denied"    // this role, its password or this database is none, or may not do that
 	TooLong   Class = "too-long"  // a value the database cannot hold
 	Timeout   Class = "timeout"   // the statement was cancelled
 	Missed    Class = "missed"    // a statement hit another number of rows than it had to
@@ -68,13 +69,14 @@ type Dialect struct {
 	Arg        func(v any) any                // what the driver cannot take as it is; nil: nothing
 	Classify   func(error) Class
 	DSN        func(url string) (string, error)
-	ByKey      string // over a group, how a tenant's condition ($0) is said so that no index is entered by it; empty: as it is
-	Together   bool   // several statements travel as one text, and the driver answers each one's count
-	Enter      string // first in every transaction, with the tenant or * as its argument; empty: nothing
-	Relax      string // in a transaction that need not wait for the disk; empty: nothing
-	Listen     string // on a connection of its own; empty: nothing
-	Ledger     string // makes sutra_migration (number, name, checksum) if it is not there
-	Lock       Lock   // zero: the process alone has the database
+	Alone      func(url string) string // the DSN of what one process alone can open, beside a database that is not shared; empty: in memory
+	ByKey      string                  // over a group, how a tenant's condition ($0) is said so that no index is entered by it; empty: as it is
+	Together   bool                    // several statements travel as one text, and the driver answers each one's count
+	Enter      string                  // first in every transaction, with the tenant or * as its argument; empty: nothing
+	Relax      string                  // in a transaction that need not wait for the disk; empty: nothing
+	Listen     string                  // on a connection of its own; empty: nothing
+	Ledger     string                  // makes sutra_migration (number, name, checksum) if it is not there
+	Lock       Lock                    // zero: the process alone has the database
 	Settings   []Setting
 	Caps       Caps
 }

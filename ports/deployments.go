@@ -36,6 +36,7 @@ type Activation struct {
 	Schedules  []Schedule // to be armed; one that lives on in the old revision is moved, with its due time
 	Supersedes *Slot      // drained in the same transaction
 	Notices    []Emission // enqueued when the activation changed something
+	Audit      *Audit     // written when the activation changed something
 	Operation  *ID        // the asynchronous operation it belongs to: refused with Stale when a younger one made the slot's revision
 }
 

@@ -29,6 +29,9 @@ type Incoming struct {
 	Headers     []Header
 	Body        []byte
 	Received    time.Time
+	Leases      []Term // the singleton roles that it was taken under
+	Stream      string // ordered channels: what its position counts in
+	Position    int64
 }
 
 // Receipt is what a message's sender is told.
@@ -36,6 +39,7 @@ type Receipt struct {
 	Instance  InstanceID // zero: none yet
 	Tenant    string
 	Duplicate bool
+	Durable   bool      // it is kept or applied, whatever came of it: sending it again changes nothing
 	Answer    *Response // nil: accepted, no reply (yet)
 }
 
@@ -57,9 +61,9 @@ type Intake interface {
 // Deploy is one deploy call.
 type Deploy struct {
 	Archive    []byte
-	Tenants    []string // that the caller may deploy for; nil: all
-	Supersedes string   // slot, or empty
-	Fleet      bool     // answer when every live replica serves it
+	By         Actor  // may deploy for its tenants
+	Supersedes string // slot, or empty
+	Fleet      bool   // answer when every live replica serves it
 	Callback   string
 	Notify     string
 }
@@ -89,7 +93,7 @@ type Deployer interface {
 	// Operation reads how a submitted deploy stands, on any replica.
 	Operation(ctx context.Context, tenants []string, id ID) (Operation, error)
 	// Undeploy drains a revision by slot or id.
-	Undeploy(ctx context.Context, tenants []string, target string) (Revision, error)
+	Undeploy(ctx context.Context, by Actor, target string) (Revision, error)
 	Revisions(ctx context.Context, tenants []string) ([]RevisionView, error)
 }
 
@@ -102,16 +106,79 @@ type Explained struct {
 	Next    []string // what comes next and when, in words
 }
 
-// Operator is what people do to instances.
+// Actor is who calls.
+type Actor struct {
+	Name    string   // for the audit
+	Tenants []string // that they may act for; nil: all
+}
+
+// Operator is what people do to instances. Every change is noted with who made it, in its own transaction.
 type Operator interface {
 	Explain(ctx context.Context, tenants []string, id InstanceID) (Explained, error)
-	Cancel(ctx context.Context, tenants []string, id InstanceID) error
+	Cancel(ctx context.Context, by Actor, id InstanceID) error
 	// Resume brings a FAILED instance back; drop forgets the event it failed at.
-	Resume(ctx context.Context, tenants []string, id InstanceID, drop bool) error
+	Resume(ctx context.Context, by Actor, id InstanceID, drop bool) error
+	// Correct writes variables of the process (a JSON object), also where the instance is FAILED: it stays so.
+	Correct(ctx context.Context, by Actor, id InstanceID, variables []byte) error
+	// RetryNow has the calls that pause before another attempt make it now, or the one of this wait; a FAILED instance does again what it
+	// failed at.
+	RetryNow(ctx context.Context, by Actor, id InstanceID, wait WaitID) error
+}
+
+// Reviver gives what has been given up new attempts.
+type Reviver interface {
 	// Redrive makes a poisoned emission due again.
-	Redrive(ctx context.Context, tenant string, id EmissionID) error
+	Redrive(ctx context.Context, by Actor, tenant string, id EmissionID) error
 	// Retry gives an exhausted task new attempts.
-	Retry(ctx context.Context, tenants []string, id TaskID, retries int) error
+	Retry(ctx context.Context, by Actor, id TaskID, retries int) error
+}
+
+// Migration is how instances are to be moved to another revision.
+type Migration struct {
+	To               string            // slot or deployment id, which has to be active; empty: what is active in each instance's own slot
+	Process          string            // of the target; empty: the one with the same id
+	Nodes            map[string]string // old BPMN id → new, of nodes and sequence flows; what is left out stays itself
+	DryRun           bool              // check alone: nothing is claimed and nothing written
+	Resume           bool              // FAILED instances go on
+	DropEvent        bool              // without the event that they failed at
+	RecomputeTimers  bool              // timers are armed anew, as of now
+	DropCompensation bool              // what can no longer be undone is forgotten
+}
+
+// MigrationOutcome is what became of one instance.
+type MigrationOutcome string
+
+// The outcomes of a migration.
+const (
+	Migrated       MigrationOutcome = "MIGRATED" // it is on the target
+	MigrationValid MigrationOutcome = "VALID"    // a dry run found nothing against it
+	Refused        MigrationOutcome = "REFUSED"  // something stands against it; Err lists all
+	Bounced        MigrationOutcome = "BOUNCED"  // not now: it is being advanced, or about to be; nothing was written
+	NotFound       MigrationOutcome = "NOT_FOUND"
+	MigrationError MigrationOutcome = "ERROR" // trouble
+)
+
+// MigrationResult is one instance's outcome.
+type MigrationResult struct {
+	Instance InstanceID
+	Outcome  MigrationOutcome
+	From, To DeploymentID
+	Notes    []string // what changed, or would, that nobody has to decide
+	Err      error    // coded, unless Migrated or VALID
+}
+
+// MigrationBatch names the instances of a batch: by id, or by a filter whose pages After and Limit bound.
+type MigrationBatch struct {
+	Migration
+	Instances []InstanceID
+	Filter    InstanceQuery
+}
+
+// Migrator moves instances to other revisions, each in a transaction of its own.
+type Migrator interface {
+	Migrate(ctx context.Context, by Actor, id InstanceID, m Migration) MigrationResult
+	// MigrateBatch answers for each instance, in order, and with the cursor of the next page of its filter; zero: there is none.
+	MigrateBatch(ctx context.Context, by Actor, b MigrationBatch) ([]MigrationResult, InstanceID, error)
 }
 
 // TaskFetch is a worker's long poll.
@@ -130,7 +197,7 @@ type TaskQueue interface {
 	Error(ctx context.Context, tenants []string, lock TaskLock, code, message string, variables []byte) (accepted bool, err error)
 }
 
-// Secrets resolves references (env:NAME, file:PATH) at run time.
+// Secrets resolves references (env:NAME, file:PATH, broker:NAME) at run time.
 type Secrets interface {
 	Resolve(reference string) (string, error)
 }

@@ -35,6 +35,7 @@ const (
 	KindTaskDone        MessageKind = "task-done"    // a completion that met a held claim
 	KindTaskError       MessageKind = "task-error"   //
 	KindReplay          MessageKind = "replay"       // the kept event of a restored instance
+	KindWake            MessageKind = "wake"         // to a migrated instance: look whether something can go on
 )
 
 // Message is one inbox row: a message from outside, or a delivery between instances.
@@ -56,6 +57,7 @@ type Message struct {
 	Expires     time.Time // zero: never; a pending message past it is dead
 	Attempts    int
 	NextAttempt time.Time // zero on writing: at once
+	Leases      []Term    // on writing: the singleton roles it acts under; not stored
 }
 
 // Consumed is a message that a start or a step takes. Its row is inserted as done, or turned from pending to done.
@@ -86,7 +88,8 @@ type Taken struct {
 
 // Inbox keeps messages from acceptance to the step that takes them.
 type Inbox interface {
-	// Accept makes messages durable with their payload, pending. Done, or Duplicate with who has it (zero while pending).
+	// Accept makes messages durable with their payload, pending. Done, Duplicate with who has it (zero while pending), or Stale when a
+	// term has passed that the message was taken under.
 	Accept(ctx context.Context, group []Message) []Answer
 	// Pending reads rows due before `before`, all due rows of one target together, targets in order of their oldest row; rows without a
 	// target one by one. It hands each out at most once a `lease`: next_attempt_at moves to now + lease.

@@ -81,7 +81,8 @@ type Emission struct {
 	Deployment  DeploymentID // empty: it belongs to no revision and holds none back
 	Instance    InstanceID
 	Seq         int64  // rises within an instance; no order between emissions is promised
-	Destination string // URL of the target: http(s)://…, amqp exchange, …; the scheme chooses the Sender
+	Destination string // URL of the target, or channel:<name>; the scheme chooses the Sender
+	Topic       string // where at a broker, as the channel says when it is sent; not stored
 	ContentType string
 	Headers     []Header
 	Body        []byte
@@ -127,6 +128,7 @@ type NewInstance struct {
 	Consumed   *Consumed // the message that starts it
 	Schedule   *Fired    // the schedule that starts it
 	Pinned     bool      // a called process: its caller keeps the revision, which may be draining
+	Leases     []Term    // the singleton roles it acts under: refused with Stale when a term has passed
 	Rows
 }
 
@@ -146,22 +148,28 @@ type Step struct {
 	Deployment DeploymentID
 	Module     string
 	Move       *Move // migration; Deployment is then still the old one
+	Audit      *Audit
 	Status     Status
 	Snapshot   []byte
 	Fault      *Fault // with Failed
 	Consumed   []Consumed
 	Void       []InboxRef // pending rows that must never be delivered (an interrupted call's start): dead if still pending
 	Task       *TaskLock  // the completion of a task: refused with LockLost when the lock is another's
-	Lease      *Term      // the singleton role it acts under: refused with Stale when the term has passed
+	Leases     []Term     // the singleton roles it acts under: refused with Stale when a term has passed
 	Drop       Dropped
 	Rows
 }
 
-// Move carries an instance to another revision, which has to be active.
+// Move carries an instance to another revision, which has to be active. Its tasks go with it. Waits and Tasks are those that stay and
+// get other words; what their rows alone know stays as it is. Topics are tasks whose topic changes: LockLost while a worker has one,
+// Gone when its row is not there (its completion is pending).
 type Move struct {
 	To      DeploymentID
 	Module  string
 	Process string
+	Waits   []Wait
+	Tasks   []Task
+	Topics  []Task
 }
 
 // Instance is a row as it is stored, for views. Nothing may be advanced from it.
@@ -187,7 +195,7 @@ type Instance struct {
 // Instances starts and commits. Each element happens whole or not at all; no element costs another its own.
 type Instances interface {
 	// Start writes each instance if its message is not done yet, its unique aliases are free and its deployment is active.
-	// Done, Duplicate, AliasTaken, NotActive, Stale (the schedule fired already), Gone (the pending message is no longer pending).
+	// Done, Duplicate, AliasTaken, NotActive, Stale (the schedule fired already, or a term has passed), Gone (the pending message is no longer pending).
 	// A Duplicate whose Other is the element's own id is answered Done.
 	Start(ctx context.Context, group []NewInstance) []Answer
 	// Commit writes each step if its claim stands, and gives the claim back in the same transaction.

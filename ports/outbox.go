@@ -45,8 +45,8 @@ type Outbox interface {
 	Settle(ctx context.Context, group []Settled) ([]Answer, error)
 	// Free takes the stamp off rows that are stamped by `by`, without counting an attempt: shutdown.
 	Free(ctx context.Context, by string) (int, error)
-	// Redrive makes a poisoned emission due again. Done, Gone; Stale: its revision's archive is dropped.
-	Redrive(ctx context.Context, tenant string, id EmissionID) (Answer, error)
+	// Redrive makes a poisoned emission due again, and notes the action. Done, Gone; Stale: its revision's archive is dropped.
+	Redrive(ctx context.Context, tenant string, id EmissionID, by Audit) (Answer, error)
 }
 
 // Sender delivers over one transport. Errors carry a fault.Disposition: Redeliver (again later) or Reject (never as it is).

@@ -16,6 +16,7 @@ type Store interface {
 	Operations() Operations
 	Changes() Changes
 	Views() Views
+	Audits() Audits
 	Retention() Retention
 
 	// Clock is the database's time.

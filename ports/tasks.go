@@ -69,6 +69,6 @@ type Tasks interface {
 	Fail(ctx context.Context, group []FailedTask) ([]Answer, error)
 	// Deliver removes each task and makes its completion a pending delivery. Done, LockLost, Gone.
 	Deliver(ctx context.Context, group []CompletedTask) ([]Answer, error)
-	// Retry gives a terminal task new attempts. Done, Gone; Stale: its revision's archive is dropped.
-	Retry(ctx context.Context, ref TaskLock, retries int) (Answer, error)
+	// Retry gives a terminal task new attempts, and notes the action. Done, Gone; Stale: its revision's archive is dropped.
+	Retry(ctx context.Context, ref TaskLock, retries int, by Audit) (Answer, error)
 }

@@ -50,6 +50,38 @@ type Backlog struct {
 	OutboxPoisoned, InboxDead, TasksTerminal, InstancesFailed, InstancesSuspended int64
 }
 
+// Audit is one action of an operator, written in the transaction of what it did: what is not there did not happen.
+type Audit struct {
+	ID       ID
+	Tenant   string
+	At       time.Time  // set when it is read
+	Actor    string     // who, as the transport knows them
+	Action   string     // what: cancel, resume, …
+	Instance InstanceID // zero: it is about none
+	Subject  string     // the deployment, emission or task, or empty
+	Detail   []byte     // JSON, or nil; holds no value of a variable
+}
+
+// AuditQuery filters a list of actions. Zero fields do not filter.
+type AuditQuery struct {
+	Tenants  []string // nil: all
+	Instance InstanceID
+	Actor    string
+	Action   string
+	Since    time.Time
+	Until    time.Time
+	After    ID // keyset: ids below it, newest first; zero starts
+	Limit    int
+}
+
+// Audits keeps what operators did.
+type Audits interface {
+	// Note writes an action whose own transaction could not take it along.
+	Note(ctx context.Context, a Audit) error
+	// List answers actions newest first.
+	List(ctx context.Context, q AuditQuery) ([]Audit, error)
+}
+
 // Breach is one place where a rule does not hold that must hold at every instant.
 type Breach struct {
 	Rule       string

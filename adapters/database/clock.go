@@ -93,5 +93,9 @@ func (s *Store) sample(ctx context.Context, c *clock) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	return c.sample(before, c.local(), said), nil
+	after := c.local()
+	off := c.sample(before, after, said)
+	s.book.watch.Observe("sutra_clock_correction_seconds", off.Abs())
+	s.log.DebugContext(ctx, "compared the clock with the database's", "off", off, "known_to", after.Sub(before)/2)
+	return off, nil
 }

@@ -72,6 +72,9 @@ func (s deployments) activate(run run, a ports.Activation) (ports.Revision, port
 	for i := range a.Notices {
 		w.emit(&a.Notices[i])
 	}
+	if a.Audit != nil {
+		w.add("audit_insert", auditRow(*a.Audit)...)
+	}
 	tenant := args{"tenant": a.Slot.Tenant}
 	ops := append(slot.put(a, made),
 		op{name: "door_insert", args: tenant, rows: doorRows(a)},

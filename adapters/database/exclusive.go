@@ -5,25 +5,27 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/sutra-engine/sutra/dialects/sqlite"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
 // exclusive takes the lock that proves that no other process has the database: one that the operating system gives back with the
-// process. It is SQLite's own, on a file beside the database. Databases that are shared need none.
+// process, such as SQLite's own on a file beside the database. Databases that are shared need none.
 func (src source) exclusive(ctx context.Context) (free func() error, err error) {
-	path := sqlite.Path(src.url)
-	if src.dialect.Caps.Shared || path == "" {
+	beside := ""
+	if src.dialect.Alone != nil {
+		beside = src.dialect.Alone(src.url)
+	}
+	if beside == "" {
 		return func() error { return nil }, nil
 	}
-	db, err := sql.Open(src.dialect.Driver, "file:"+path+".lock?_pragma=busy_timeout(0)&_txlock=exclusive")
+	db, err := sql.Open(src.dialect.Driver, beside)
 	if err != nil {
-		return nil, fault.StoreUnavailable.With("open %s.lock: %w", path, err)
+		return nil, fault.StoreUnavailable.With("open the lock of %s: %w", src.url, err)
 	}
 	held, err := db.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		_ = db.Close()
-		return nil, fault.StoreLocked.With("another process has %s open: stop it, or use a database that is shared: %w", path, err)
+		return nil, fault.StoreLocked.With("another process has %s open: stop it, or use a database that is shared: %w", src.url, err)
 	}
 	return func() error { return errors.Join(held.Rollback(), db.Close()) }, nil
 }

@@ -36,13 +36,22 @@ func (s inbox) Accept(ctx context.Context, all []ports.Message) []ports.Answer {
 			return s.run.write(ctx, tx{tenant: tenant, ops: w.ops()})
 		},
 		ask: func(ctx context.Context, tenant string, open []int, out []ports.Answer) error {
-			events, err := s.events(ctx, tenant, column(open, func(i int) any { return all[i].Event }))
+			q := newQuestion(tenant)
 			for _, i := range open {
-				if e, there := events[all[i].Event]; there {
+				q.add("inbox_state", all[i].Event)
+				q.lease(all[i].Leases)
+			}
+			if err := s.run.read(ctx, tenant, q.ops()); err != nil {
+				return err
+			}
+			for _, i := range open {
+				if e, there := q.events[all[i].Event]; there {
 					out[i] = ports.Answer{Outcome: ports.Duplicate, Other: e.instance}
+				} else {
+					out[i] = q.passed(all[i].Leases)
 				}
 			}
-			return err
+			return nil
 		},
 	})
 }

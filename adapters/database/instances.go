@@ -2,6 +2,7 @@ package database
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -75,7 +76,7 @@ func (s instances) Commit(ctx context.Context, all []ports.Step) []ports.Answer 
 				return err
 			}
 			for _, i := range open {
-				out[i] = q.stepped(&all[i], pending[i])
+				out[i] = q.stepped(&all[i], pending[i], s.now())
 			}
 			return nil
 		},
@@ -145,6 +146,7 @@ type writing struct {
 	now    time.Time
 	rows   map[string][]any // by statement
 	locked []string         // deployments to lock
+	leases []ports.Term     // that have to stand
 	until  time.Time        // of locks that are extended
 }
 
@@ -162,8 +164,8 @@ func order() []string {
 		"deployment_share", "deployment_active", "lease_share", "lease_stands",
 		"instance_guard", "instance_move", "inbox_take", "inbox_flip", "inbox_bury", "schedule_fire", "schedule_end", "task_complete",
 		"task_extend", "task_fail", "outbox_sent", "outbox_later", "outbox_poison",
-		"wait_clear", "wait_delete", "alias_clear", "alias_delete", "task_clear", "task_delete", "task_move",
-		"instance_insert", "alias_insert", "wait_insert", "task_insert", "outbox_insert", "inbox_insert", "inbox_reply", "history_insert",
+		"wait_clear", "wait_delete", "wait_move", "alias_clear", "alias_delete", "task_clear", "task_delete", "task_move", "task_alter", "task_retopic",
+		"instance_insert", "alias_insert", "wait_insert", "task_insert", "outbox_insert", "inbox_insert", "inbox_reply", "history_insert", "audit_insert",
 	}
 }
 
@@ -171,6 +173,10 @@ func (w *writing) ops() []op {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(w.locked))) {
 		w.add("deployment_share", id)
 		w.add("deployment_active", id)
+	}
+	for _, t := range terms(w.leases) {
+		w.add("lease_share", t.Role)
+		w.add("lease_stands", t.Role, t.Holder, t.Number)
 	}
 	all := args{"tenant": w.tenant, "now": w.now, "why": "void", "until": w.until}
 	var out []op
@@ -182,10 +188,20 @@ func (w *writing) ops() []op {
 	return out
 }
 
+// terms are each of these once, in one order.
+func terms(all []ports.Term) []ports.Term {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b ports.Term) int {
+		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Holder, b.Holder), cmp.Compare(a.Number, b.Number))
+	})
+	return slices.CompactFunc(all, func(a, b ports.Term) bool { return a.Role == b.Role && a.Holder == b.Holder && a.Number == b.Number })
+}
+
 func (w *writing) start(n *ports.NewInstance, pending bool) {
 	if !n.Pinned {
 		w.locked = append(w.locked, string(n.Deployment))
 	}
+	w.leases = append(w.leases, n.Leases...)
 	if n.Consumed != nil {
 		w.consume(n.ID, ports.StepID{}, n.Consumed, pending)
 	}
@@ -218,19 +234,32 @@ func (w *writing) step(st *ports.Step, pending []bool) {
 	if t := st.Task; t != nil {
 		w.add("task_complete", t.ID, t.Worker, t.Epoch)
 	}
-	if l := st.Lease; l != nil {
-		w.add("lease_share", l.Role)
-		w.add("lease_stands", l.Role, l.Holder, l.Number)
-	}
+	w.leases = append(w.leases, st.Leases...)
 	w.drop(id, st)
 	deployment, process := st.Deployment, ""
 	if m := st.Move; m != nil {
 		deployment, process = m.To, m.Process
-		w.locked = append(w.locked, string(m.To))
-		w.add("instance_move", id, m.To, m.Module, m.Process)
-		w.add("task_move", id, m.To, m.Process)
+		w.move(id, m)
+	}
+	if st.Audit != nil {
+		w.add("audit_insert", auditRow(*st.Audit)...)
 	}
 	w.beside(id, st.ID, st.Seq, deployment, process, &st.Rows)
+}
+
+func (w *writing) move(id ports.InstanceID, m *ports.Move) {
+	w.locked = append(w.locked, string(m.To))
+	w.add("instance_move", id, m.To, m.Module, m.Process)
+	w.add("task_move", id, m.To, m.Process)
+	for _, wait := range m.Waits {
+		w.add("wait_move", id, wait.ID, wait.Node, wait.Name, wait.Due)
+	}
+	for _, t := range m.Tasks {
+		w.add("task_alter", t.ID, t.Node, t.Headers, flag(t.Open))
+	}
+	for _, t := range m.Topics {
+		w.add("task_retopic", t.ID, t.Topic)
+	}
 }
 
 func (w *writing) drop(id ports.InstanceID, st *ports.Step) {
@@ -294,6 +323,7 @@ func (w *writing) emit(e *ports.Emission) {
 }
 
 func (w *writing) accept(m *ports.Message) {
+	w.leases = append(w.leases, m.Leases...)
 	accepted, next := m.Accepted, m.NextAttempt
 	if accepted.IsZero() {
 		accepted = w.now

@@ -105,7 +105,7 @@ func (s *Store) free(ctx context.Context, low, high string) (int, error) {
 	return hits, err
 }
 
-func (s outbox) Redrive(ctx context.Context, tenant string, id ports.EmissionID) (ports.Answer, error) {
+func (s outbox) Redrive(ctx context.Context, tenant string, id ports.EmissionID, by ports.Audit) (ports.Answer, error) {
 	found := map[ports.EmissionID]emission{}
 	if err := s.read(ctx, tenant, emissionOp(tenant, []any{id}, found)); err != nil {
 		return ports.Answer{Err: err}, err
@@ -113,7 +113,7 @@ func (s outbox) Redrive(ctx context.Context, tenant string, id ports.EmissionID)
 	if e, there := found[id]; !there || !e.poisoned {
 		return ports.Answer{Outcome: ports.Gone}, nil
 	}
-	return s.revive(ctx, found[id].deployment, op{name: "outbox_redrive", args: args{"tenant": tenant, "now": s.now()}, rows: []any{id}})
+	return s.revive(ctx, found[id].deployment, op{name: "outbox_redrive", args: args{"tenant": tenant, "now": s.now()}, rows: []any{id}}, s.noted(by))
 }
 
 // emission is how an outbox row stands.

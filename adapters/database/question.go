@@ -17,7 +17,7 @@ type question struct {
 	aliases map[ports.Key]ports.InstanceID
 	phases  map[ports.DeploymentID]ports.Phase
 	due     map[scheduled]time.Time
-	tasks   map[ports.TaskID]ports.TaskLock
+	tasks   map[ports.TaskID]locked
 	leases  map[string]ports.Term
 }
 
@@ -29,6 +29,15 @@ type event struct {
 	cursor   []byte
 }
 
+// locked is how a task stands.
+type locked struct {
+	ports.TaskLock
+	until time.Time
+}
+
+// taken says that a worker has the task.
+func (l locked) taken(now time.Time) bool { return l.Worker != "" && l.until.After(now) }
+
 type scheduled struct {
 	deployment    ports.DeploymentID
 	process, node string
@@ -38,7 +47,7 @@ func newQuestion(tenant string) *question {
 	return &question{
 		tenant: tenant, rows: map[string][]any{},
 		claims: map[ports.InstanceID]held{}, events: map[ports.Key]event{}, aliases: map[ports.Key]ports.InstanceID{},
-		phases: map[ports.DeploymentID]ports.Phase{}, due: map[scheduled]time.Time{}, tasks: map[ports.TaskID]ports.TaskLock{},
+		phases: map[ports.DeploymentID]ports.Phase{}, due: map[scheduled]time.Time{}, tasks: map[ports.TaskID]locked{},
 		leases: map[string]ports.Term{},
 	}
 }
@@ -58,6 +67,7 @@ func (q *question) start(n *ports.NewInstance) {
 	if n.Schedule != nil {
 		q.add("schedule_state", n.Schedule.Deployment)
 	}
+	q.lease(n.Leases)
 	q.alias(n.Aliases)
 }
 
@@ -69,11 +79,12 @@ func (q *question) step(st *ports.Step) {
 	if st.Task != nil {
 		q.add("task_state", st.Task.ID)
 	}
-	if st.Lease != nil {
-		q.add("lease_state", st.Lease.Role)
-	}
-	if st.Move != nil {
-		q.add("deployment_state", st.Move.To)
+	q.lease(st.Leases)
+	if m := st.Move; m != nil {
+		q.add("deployment_state", m.To)
+		for _, t := range m.Topics {
+			q.add("task_state", t.ID)
+		}
 	}
 	q.alias(st.Aliases)
 }
@@ -84,6 +95,22 @@ func (q *question) alias(all []ports.Alias) {
 			q.add("alias_holder", uniqueKey(q.tenant, a))
 		}
 	}
+}
+
+func (q *question) lease(all []ports.Term) {
+	for _, t := range all {
+		q.add("lease_state", t.Role)
+	}
+}
+
+// passed tells whether one of the terms is over: Stale, or nothing.
+func (q *question) passed(all []ports.Term) ports.Answer {
+	for _, t := range all {
+		if now := q.leases[t.Role]; now.Holder != t.Holder || now.Number != t.Number {
+			return ports.Answer{Outcome: ports.Stale, Detail: "the lease " + t.Role + " has another term"}
+		}
+	}
+	return ports.Answer{}
 }
 
 // started tells what became of a start, as far as the answers say, and whether its message is there and pending.
@@ -105,11 +132,14 @@ func (q *question) started(n *ports.NewInstance) (a ports.Answer, pending bool) 
 	case n.Schedule != nil && !q.due[scheduled{n.Schedule.Deployment, n.Schedule.Process, n.Schedule.Node}].Equal(n.Schedule.Due):
 		return ports.Answer{Outcome: ports.Stale, Detail: "the schedule is not due at that time"}, pending
 	}
+	if a := q.passed(n.Leases); a.Outcome != ports.Unsettled {
+		return a, pending
+	}
 	return q.taken(n.Tenant, n.ID, n.Aliases), pending
 }
 
-// stepped tells what became of a step.
-func (q *question) stepped(st *ports.Step, pending []bool) ports.Answer {
+// stepped tells what became of a step that was tried at some time.
+func (q *question) stepped(st *ports.Step, pending []bool, at time.Time) ports.Answer {
 	now := q.claims[st.Claim.ID]
 	switch {
 	case now.last == st.ID && !st.ID.IsZero():
@@ -136,11 +166,13 @@ func (q *question) stepped(st *ports.Step, pending []bool) ports.Answer {
 			return ports.Answer{Outcome: ports.LockLost}
 		}
 	}
-	if l := st.Lease; l != nil && (q.leases[l.Role].Holder != l.Holder || q.leases[l.Role].Number != l.Number) {
-		return ports.Answer{Outcome: ports.Stale, Detail: "the lease " + l.Role + " has another term"}
+	if a := q.passed(st.Leases); a.Outcome != ports.Unsettled {
+		return a
 	}
-	if m := st.Move; m != nil && q.phases[m.To] != ports.Active {
-		return ports.Answer{Outcome: ports.NotActive}
+	if st.Move != nil {
+		if a := q.moved(st.Move, at); a.Outcome != ports.Unsettled {
+			return a
+		}
 	}
 	return q.taken(st.Tenant, st.Claim.ID, st.Aliases)
 }
@@ -170,7 +202,23 @@ func (q *question) taken(tenant string, id ports.InstanceID, all []ports.Alias) 
 	return ports.Answer{}
 }
 
-func lockStands(now, want ports.TaskLock) bool {
+// moved tells what stands against a move.
+func (q *question) moved(m *ports.Move, now time.Time) ports.Answer {
+	if q.phases[m.To] != ports.Active {
+		return ports.Answer{Outcome: ports.NotActive}
+	}
+	for _, t := range m.Topics {
+		switch l, there := q.tasks[t.ID]; {
+		case !there:
+			return ports.Answer{Outcome: ports.Gone}
+		case l.taken(now):
+			return ports.Answer{Outcome: ports.LockLost}
+		}
+	}
+	return ports.Answer{}
+}
+
+func lockStands(now locked, want ports.TaskLock) bool {
 	return (want.Worker == "" || now.Worker == want.Worker) && (want.Epoch == 0 || now.Epoch == want.Epoch)
 }
 
@@ -209,8 +257,8 @@ func (q *question) ops() []op {
 			return err
 		}},
 		{name: "task_state", scan: func(r row) error {
-			var l ports.TaskLock
-			err := r.Scan(&l.ID, &l.Worker, &l.Epoch)
+			var l locked
+			err := r.Scan(&l.ID, &l.Worker, &l.Epoch, &l.until)
 			q.tasks[l.ID] = l
 			return err
 		}},

@@ -10,11 +10,11 @@ import (
 
 // revive runs do, which adds to what holds a revision back from outside a live instance. It takes the revision's lock; a retired
 // revision goes back to draining in the same transaction. Stale: its archive is dropped. Gone: do found nothing.
-func (s *Store) revive(ctx context.Context, id ports.DeploymentID, do op) (ports.Answer, error) {
+func (s *Store) revive(ctx context.Context, id ports.DeploymentID, do ...op) (ports.Answer, error) {
 	answer := ports.Answer{Outcome: ports.Done}
 	err := s.hold(ctx, fleet, func(run run) error {
 		if id == "" {
-			return run(do)
+			return run(do...)
 		}
 		var found []revision
 		read := op{name: "deployment_find", rows: []any{id}, scan: scanRevision(&found)}
@@ -28,16 +28,16 @@ func (s *Store) revive(ctx context.Context, id ports.DeploymentID, do op) (ports
 		if found[0].Phase == ports.Retired {
 			return errRetired
 		}
-		return run(do)
+		return run(do...)
 	})
 	if errors.Is(err, errRetired) {
 		// The version's row comes before the deployment's, so it starts anew.
 		err = s.hold(ctx, fleet, func(run run) error {
-			return run(append(s.notify(),
+			return run(append(append(s.notify(),
 				op{name: "version_bump"},
 				op{name: "deployment_lock", rows: []any{id}},
 				op{name: "deployment_revive", args: args{"id": id}},
-				do)...)
+			), do...)...)
 		})
 	}
 	switch class, _ := classOf(err); {

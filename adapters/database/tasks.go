@@ -148,7 +148,7 @@ func (s tasks) locked(ctx context.Context, locks []ports.TaskLock, write func(w 
 	})
 }
 
-func (s tasks) Retry(ctx context.Context, ref ports.TaskLock, retries int) (ports.Answer, error) {
+func (s tasks) Retry(ctx context.Context, ref ports.TaskLock, retries int, by ports.Audit) (ports.Answer, error) {
 	found, err := s.Read(ctx, []ports.TaskLock{ref})
 	if err != nil {
 		return ports.Answer{Err: err}, err
@@ -157,7 +157,7 @@ func (s tasks) Retry(ctx context.Context, ref ports.TaskLock, retries int) (port
 		return ports.Answer{Outcome: ports.Gone}, nil
 	}
 	all := args{"tenant": ref.Tenant, "retries": retries, "now": s.now()}
-	return s.revive(ctx, found[0].Deployment, op{name: "task_retry", args: all, rows: []any{ref.ID}})
+	return s.revive(ctx, found[0].Deployment, op{name: "task_retry", args: all, rows: []any{ref.ID}}, s.noted(by))
 }
 
 func lockTenant(l ports.TaskLock) string { return l.Tenant }

@@ -87,6 +87,8 @@ func coded(err error) error {
 		return fault.StoreUncertain.With("the database did not say whether it committed: %w", err)
 	case class == dialects.Conflict, class == dialects.Lost, class == dialects.Timeout:
 		return fault.StoreUnavailable.With("the database did not answer; nothing was applied: %w", err)
+	case class == dialects.Denied:
+		return fault.StoreDenied.With("the database denies this role access; correct user, password and database in sutra.datasource.url, or grant what is missing: %w", err)
 	case class == dialects.ReadOnly:
 		return fault.StoreReadOnly.With("the database takes no writes now: %w", err)
 	case class == dialects.TooLong:

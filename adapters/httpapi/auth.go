@@ -8,6 +8,7 @@ import (
 
 	"github.com/uptrace/bunrouter"
 
+	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
@@ -28,6 +29,7 @@ func (r Role) covers(need Role) bool {
 
 // Key is one API key. Its bytes are compared in constant time.
 type Key struct {
+	Name    string // of its owner, for the audit
 	Role    Role
 	Secret  string
 	Tenants []string // nil: all
@@ -35,9 +37,13 @@ type Key struct {
 
 // Principal is who calls.
 type Principal struct {
+	Name    string
 	Role    Role
 	Tenants []string // nil: all
 }
+
+// actor is the principal as those see them who do what is asked for.
+func (p Principal) actor() ports.Actor { return ports.Actor{Name: p.Name, Tenants: p.Tenants} }
 
 // guarded is the route behind its lock.
 func (s *Server) guarded(route Route) bunrouter.HandlerFunc {
@@ -59,7 +65,7 @@ func (s *Server) guarded(route Route) bunrouter.HandlerFunc {
 func (s *Server) principal(req *http.Request) (Principal, error) {
 	switch {
 	case s.Open:
-		return Principal{Role: Admin}, nil
+		return Principal{Name: "anybody", Role: Admin}, nil
 	case len(s.Keys) == 0:
 		return Principal{}, fault.AdminClosed.With("no key is configured, so the API is closed; set sutra.admin.auth.keys")
 	}
@@ -74,7 +80,7 @@ func (s *Server) principal(req *http.Request) (Principal, error) {
 	if found == nil {
 		return Principal{}, fault.AdminUnknown.With("the key is missing or wrong; send it in X-Api-Key or as a bearer token")
 	}
-	return Principal{Role: found.Role, Tenants: found.Tenants}, nil
+	return Principal{Name: found.Name, Role: found.Role, Tenants: found.Tenants}, nil
 }
 
 // secret reads a key from its header, or from a bearer token.

@@ -50,7 +50,7 @@ func (s *Server) deploy(w http.ResponseWriter, req bunrouter.Request, p Principa
 		return err
 	}
 	call := ports.Deploy{
-		Archive: body, Tenants: p.Tenants, Supersedes: q.Get("supersedes"), Callback: q.Get("callback"), Notify: q.Get("notify"),
+		Archive: body, By: p.actor(), Supersedes: q.Get("supersedes"), Callback: q.Get("callback"), Notify: q.Get("notify"),
 	}
 	switch wait := q.Get("wait"); wait {
 	case "":
@@ -97,7 +97,7 @@ func (s *Server) operation(w http.ResponseWriter, req bunrouter.Request, p Princ
 }
 
 func (s *Server) undeploy(w http.ResponseWriter, req bunrouter.Request, p Principal) error {
-	r, err := s.Deployer.Undeploy(req.Context(), p.Tenants, req.Param("id"))
+	r, err := s.Deployer.Undeploy(req.Context(), p.actor(), req.Param("id"))
 	if err != nil {
 		return err
 	}
@@ -160,12 +160,8 @@ func (s *Server) instances(w http.ResponseWriter, req bunrouter.Request, p Princ
 	for _, status := range q["status"] {
 		query.Statuses = append(query.Statuses, ports.Status(status))
 	}
-	for name, into := range map[string]*time.Time{"since": &query.Since, "until": &query.Until} {
-		if text := q.Get(name); text != "" {
-			if *into, err = time.Parse(time.RFC3339, text); err != nil {
-				return fault.RequestInvalid.With("%s is %q; use an RFC 3339 time", name, text)
-			}
-		}
+	if query.Since, query.Until, err = between(q); err != nil {
+		return err
 	}
 	if after := q.Get("after"); after != "" {
 		if query.After, err = ports.ParseID(after); err != nil {
@@ -333,7 +329,7 @@ func (s *Server) cancel(w http.ResponseWriter, req bunrouter.Request, p Principa
 	if err != nil {
 		return err
 	}
-	if err := s.Operator.Cancel(req.Context(), p.Tenants, id); err != nil {
+	if err := s.Operator.Cancel(req.Context(), p.actor(), id); err != nil {
 		return err
 	}
 	return s.instance(w, req, p)
@@ -348,7 +344,7 @@ func (s *Server) resume(w http.ResponseWriter, req bunrouter.Request, p Principa
 	if event != "" && event != "replay" && event != "drop" {
 		return fault.RequestInvalid.With("event is %q; use replay or drop", event)
 	}
-	if err := s.Operator.Resume(req.Context(), p.Tenants, id, event == "drop"); err != nil {
+	if err := s.Operator.Resume(req.Context(), p.actor(), id, event == "drop"); err != nil {
 		return err
 	}
 	return s.instance(w, req, p)

@@ -56,10 +56,15 @@ func problem(err error) wire.Problem {
 	if f.File != "" {
 		all = append([]fault.Fault{*f}, all...)
 	}
-	for _, v := range all {
-		p.Violations = append(p.Violations, wire.Violation{Code: string(v.Code), Detail: v.Detail, File: v.File, Line: v.Line, Element: v.Element})
-	}
+	p.Violations = violations(all)
 	return p
+}
+
+func violations(all []fault.Fault) (out []wire.Violation) {
+	for _, v := range all {
+		out = append(out, wire.Violation{Code: string(v.Code), Detail: v.Detail, File: v.File, Line: v.Line, Element: v.Element})
+	}
+	return out
 }
 
 // title is the last parts of a code as words: CLAIM_HELD of RESUME is "Resume: claim held".

@@ -21,6 +21,9 @@ type Deps struct {
 	Intake      ports.Intake
 	Deployer    ports.Deployer
 	Operator    ports.Operator
+	Migrator    ports.Migrator
+	Reviver     ports.Reviver
+	Audits      ports.Audits
 	Tasks       ports.TaskQueue
 	Views       ports.Views
 	Deployments ports.Deployments
@@ -113,10 +116,15 @@ func (s *Server) Routes() []Route {
 		{"GET", "/admin/operations/:id", Admin, s.operation},
 		{"POST", "/admin/instances/:id/cancel", Admin, s.cancel},
 		{"POST", "/admin/instances/:id/resume", Admin, s.resume},
+		{"POST", "/admin/instances/:id/variables", Admin, s.correct},
+		{"POST", "/admin/instances/:id/retry", Admin, s.retryNow},
+		{"POST", "/admin/instances/:id/migrate", Admin, s.migrate},
+		{"POST", "/admin/instances/migrate", Admin, s.migrateBatch},
 		{"GET", "/admin/outbox", Admin, s.outbox},
 		{"POST", "/admin/outbox/:id/redrive", Admin, s.redrive},
 		{"GET", "/admin/tasks", Admin, s.tasks},
 		{"POST", "/admin/tasks/:id/retry", Admin, s.retry},
+		{"GET", "/admin/audit", Admin, s.audit},
 		{"GET", "/admin/leases", Admin, s.leases},
 		{"GET", "/admin/replicas", Admin, s.replicas},
 	}

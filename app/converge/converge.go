@@ -25,6 +25,8 @@ type Deps struct {
 	Limits      deploy.Limits
 	Poll        time.Duration
 	Replica     ports.Replica
+	// Applied hears that another set is served, and does not block.
+	Applied func()
 }
 
 // Loop is one replica's convergence.
@@ -115,6 +117,7 @@ func (l *Loop) refresh(ctx context.Context) error {
 	}
 	l.compiled = compiled
 	l.current.Store(newSet(version, all, broken))
+	l.Applied()
 	l.Log.InfoContext(ctx, "converged", "version", int64(version), "revisions", len(all), "broken", len(broken))
 	return nil
 }

@@ -2,6 +2,8 @@ package converge
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"slices"
 
 	"github.com/sutra-engine/sutra/core/channel"
@@ -41,6 +43,9 @@ func (s *Set) Revision(id ports.DeploymentID) *Served { return s.revisions[id] }
 
 // Door finds who opens an address. A draining revision keeps doors that no active one has.
 func (s *Set) Door(address string) (Door, bool) { d, ok := s.doors[address]; return d, ok }
+
+// Doors are all doors with who opens them, as Door finds them.
+func (s *Set) Doors() iter.Seq2[string, Door] { return maps.All(s.doors) }
 
 // Channel finds a tenant's channel, likewise.
 func (s *Set) Channel(tenant, name string) (Door, bool) {

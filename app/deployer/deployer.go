@@ -23,6 +23,7 @@ import (
 type Deps struct {
 	Deployments ports.Deployments
 	Operations  ports.Operations
+	Audits      ports.Audits
 	Served      *converge.Loop
 	Clock       ports.Clock
 	IDs         ports.IDs
@@ -67,6 +68,7 @@ func (d *Deployer) deploy(ctx context.Context, call ports.Deploy, operation *por
 		return ports.Deployed{}, err
 	}
 	activation.Operation = operation
+	activation.Audit = &ports.Audit{ID: d.IDs.New(), Tenant: rev.Slot.Tenant, Actor: call.By.Name, Action: "deploy", Subject: string(rev.ID)}
 	if notices != nil {
 		activation.Notices = notices(ports.Revision{Slot: rev.Slot, ID: rev.ID, Phase: ports.Active})
 	}
@@ -99,7 +101,7 @@ func (d *Deployer) compile(call ports.Deploy) (*archive.Archive, *deploy.Revisio
 	if err != nil {
 		return nil, nil, err
 	}
-	if call.Tenants != nil && !slices.Contains(call.Tenants, a.Manifest.Labels.Tenant) {
+	if call.By.Tenants != nil && !slices.Contains(call.By.Tenants, a.Manifest.Labels.Tenant) {
 		return nil, nil, fault.DeployForbidden.With("this key may not deploy for tenant %q", a.Manifest.Labels.Tenant)
 	}
 	rev, findings := deploy.Compile(a, d.Limits)
@@ -185,14 +187,14 @@ func (d *Deployer) fleet(ctx context.Context, version ports.Version) ([]string, 
 }
 
 // Undeploy drains a revision, named by its slot or its id.
-func (d *Deployer) Undeploy(ctx context.Context, tenants []string, target string) (ports.Revision, error) {
+func (d *Deployer) Undeploy(ctx context.Context, by ports.Actor, target string) (ports.Revision, error) {
 	unknown := fault.DeploymentUnknown.With("there is no active or draining revision %q; sutra deployments lists what there is", target)
 	_, revisions, err := d.Deployments.Served(ctx)
 	if err != nil {
 		return ports.Revision{}, err
 	}
 	for _, r := range revisions {
-		if string(r.ID) != target && (r.Slot.String() != target || r.Phase != ports.Active) || !may(tenants, r.Slot.Tenant) {
+		if string(r.ID) != target && (r.Slot.String() != target || r.Phase != ports.Active) || !may(by.Tenants, r.Slot.Tenant) {
 			continue
 		}
 		answer, err := d.Deployments.Drain(ctx, r.ID)
@@ -203,6 +205,10 @@ func (d *Deployer) Undeploy(ctx context.Context, tenants []string, target string
 			return r, unknown
 		}
 		r.Phase = ports.Draining
+		note := ports.Audit{ID: d.IDs.New(), Tenant: r.Slot.Tenant, Actor: by.Name, Action: "undeploy", Subject: string(r.ID)}
+		if err := d.Audits.Note(ctx, note); err != nil {
+			return r, err // draining what drains is no harm: it is noted when it is asked for again
+		}
 		_, err = d.Served.Ask(ctx)
 		return r, err
 	}

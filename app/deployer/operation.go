@@ -40,6 +40,7 @@ type options struct {
 	Deployment ports.DeploymentID `json:"deployment"`
 	Supersedes string             `json:"supersedes,omitempty"`
 	Tenants    []string           `json:"tenants,omitempty"`
+	Actor      string             `json:"actor,omitempty"`
 }
 
 // Submit makes the deploy durable and answers at once. What can be refused without the database is refused here: what is no archive, or
@@ -52,7 +53,7 @@ func (d *Deployer) Submit(ctx context.Context, call ports.Deploy) (ports.ID, err
 	if err != nil {
 		return ports.ID{}, err
 	}
-	kept, err := json.Marshal(options{a.ID, call.Supersedes, call.Tenants})
+	kept, err := json.Marshal(options{a.ID, call.Supersedes, call.By.Tenants, call.By.Name})
 	if err != nil {
 		return ports.ID{}, err
 	}
@@ -113,7 +114,7 @@ func (d *Deployer) finish(ctx context.Context, o ports.Operation) error {
 	if err := json.Unmarshal(o.Options, &kept); err != nil {
 		return fault.Internal.With("the options of operation %s cannot be read: %w", o.ID, err)
 	}
-	done, err := d.deploy(ctx, ports.Deploy{Archive: o.Archive, Tenants: kept.Tenants, Supersedes: kept.Supersedes}, &o.ID, nil)
+	done, err := d.deploy(ctx, ports.Deploy{Archive: o.Archive, By: ports.Actor{Name: kept.Actor, Tenants: kept.Tenants}, Supersedes: kept.Supersedes}, &o.ID, nil)
 	revision := done.Revision
 	o.State, o.Revision = stateDone, revision.ID
 	if err != nil {

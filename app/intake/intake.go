@@ -126,7 +126,10 @@ func (i *Intake) persist(ctx context.Context, m *intake.Message, ttl time.Durati
 	now := i.Clock.Now()
 	row := ports.Message{
 		InboxRef: m.Inbox, EventID: m.EventID, Kind: ports.KindMessage, Deployment: m.Rev.ID, Name: deploy.WaitName(m.Name),
-		Correlation: m.Match, Payload: payload, Accepted: now, NextAttempt: now.Add(i.Recovery),
+		Correlation: m.Match, Payload: payload, Accepted: now, NextAttempt: now.Add(i.Recovery), Leases: m.Leases, Stream: m.Stream, Position: m.Position,
+	}
+	if row.Stream != "" {
+		row.NextAttempt = now // its turn comes when those before it are done, whoever drives them
 	}
 	if ttl > 0 {
 		row.Expires = now.Add(ttl)
@@ -139,11 +142,14 @@ func (i *Intake) accept(ctx context.Context, row ports.Message) (ports.Receipt, 
 	answer := i.Inbox.Accept(ctx, []ports.Message{row})[0]
 	switch answer.Outcome {
 	case ports.Done:
+		receipt.Durable = true
 		i.Drive(row)
 		return receipt, nil
 	case ports.Duplicate:
-		receipt.Duplicate, receipt.Instance = true, answer.Other
+		receipt.Durable, receipt.Duplicate, receipt.Instance = true, true, answer.Other
 		return receipt, nil
+	case ports.Stale:
+		return receipt, fault.TermPassed.With("what came under a singleton's lease counts no more: %s", answer.Detail)
 	}
 	return receipt, answer.Err
 }
@@ -156,15 +162,20 @@ func (i *Intake) complete(ctx context.Context, m *intake.Message) (ports.Receipt
 	defer deadline.Stop()
 
 	answer, err := i.settle(ctx, m)
+	if len(m.Violations) > 0 && errors.Is(err, fault.NoMatch) {
+		err = m.Refusal() // what would take it takes no payload like this
+	}
 	receipt := ports.Receipt{Tenant: m.Inbox.Tenant, Instance: answer.Instance.ID}
 	switch {
-	case errors.Is(err, fault.NoMatch):
+	case errors.Is(err, fault.NoMatch), errors.Is(err, fault.SchemaViolated), errors.Is(err, fault.InstanceEnded), errors.Is(err, fault.InstanceFailed):
 		return i.unmatched(ctx, m.Inbox, err)
 	case err != nil:
 		return receipt, err
 	case answer.Outcome == ports.Duplicate:
 		return i.duplicate(ctx, m.Inbox, answer.Other)
-	case answer.Status == ports.Failed:
+	}
+	receipt.Durable = true
+	if answer.Status == ports.Failed {
 		return receipt, Failure(answer.Instance.ID, answer.Fault)
 	}
 	if document := answer.Replies[m.Inbox]; document != nil {
@@ -204,13 +215,15 @@ func (i *Intake) settle(ctx context.Context, m *intake.Message) (lane.Answer, er
 			if try < attempts {
 				continue
 			}
-			return answer, fault.NoMatch.With("the wait for this message was taken by another")
+			return answer, fault.ClaimHeld.With("instance %s takes other messages of this kind faster than this one; send it again", answer.Instance.ID).
+				About(answer.Instance.ID.String())
 		}
 		return answer, err
 	}
 }
 
-// unmatched answers a message that nobody waits for: it may be one that was taken before, whose sender did not hear the answer.
+// unmatched answers a message that nobody waits for any more: it may be the very one that was taken before, whose sender did not hear
+// the answer, or sent it twice at once.
 func (i *Intake) unmatched(ctx context.Context, ref ports.InboxRef, refused error) (ports.Receipt, error) {
 	receipt, err := i.duplicate(ctx, ref, ports.InstanceID{})
 	if err == nil && receipt.Instance.IsZero() {
@@ -226,7 +239,7 @@ func (i *Intake) duplicate(ctx context.Context, ref ports.InboxRef, other ports.
 	if err != nil || len(taken) == 0 {
 		return receipt, err
 	}
-	receipt.Instance = taken[0].Instance
+	receipt.Durable, receipt.Instance = true, taken[0].Instance
 	switch {
 	case taken[0].Reply != nil:
 		return replied(receipt, taken[0].Reply)

@@ -103,15 +103,16 @@ func (r Router) request(m *intake.Message, to Routed, pending bool) (lane.Reques
 		if served := r.d.Served.Current().Revision(m.Rev.ID); served == nil || !served.Active() {
 			return lane.Request{}, fault.NotActive.With("deployment %s takes no new instances", m.Rev.ID)
 		}
+		event := m.StartEvent(route.Start.Node.ID)
+		event.Consumed = consumed
 		return lane.Request{Start: &lane.Start{Program: route.Start.Program, Begin: step.Begin{
 			Ref:     ports.Ref{Tenant: m.Inbox.Tenant, ID: r.d.IDs.New()},
 			Channel: m.Channel.Name,
-			Event: step.Event{
-				Kind: step.KindStart, Node: route.Start.Node.ID, Payload: m.Value, Headers: m.Headers, Consumed: consumed,
-			},
+			Leases:  m.Leases,
+			Event:   event,
 		}}}, nil
 	}
 	event := m.Event(route.Relays[0].Wait, to.Lookups)
 	event.Consumed = consumed
-	return lane.Request{Drive: &lane.Drive{Ref: route.Relays[0].Ref, Events: []step.Event{event}}}, nil
+	return lane.Request{Drive: &lane.Drive{Ref: route.Relays[0].Ref, Events: []step.Event{event}, Leases: m.Leases}}, nil
 }

@@ -2,6 +2,7 @@ package lane
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/sutra-engine/sutra/core/claim"
@@ -20,11 +21,12 @@ type run struct {
 }
 
 // drive folds the requests by instance, claims the instances together, advances each and commits them together. A fold whose commit
-// was refused for one of its requests is done again one by one, so that every request keeps its own outcome.
+// was refused for one of its requests is done again one by one, so that every request keeps its own outcome; a request whose content
+// is refused, event by event, until the one that cannot be stored is found and its instance is FAILED.
 func (l *lane) drive(ctx context.Context, requests []Request) {
-	if again := l.once(ctx, fold(requests)); len(again) > 0 {
-		for _, r := range again {
-			l.once(ctx, []*run{{ref: r.Drive.Ref, requests: []Request{r}}})
+	for _, r := range l.once(ctx, fold(requests)) {
+		for again := []Request{r}; len(again) > 0; {
+			again = l.once(ctx, fold(again))
 		}
 	}
 }
@@ -97,9 +99,8 @@ func (l *lane) advance(ctx context.Context, r *run) (ready bool, again []Request
 	claimed := step.Claimed{Claim: h.Claim(), Row: h.Instance, Step: l.IDs.New(), At: l.now()}
 	for _, q := range r.requests {
 		events = append(events, q.Drive.Events...)
-		if q.Drive.Lease != nil {
-			claimed.Lease = q.Drive.Lease
-		}
+		claimed.Leases = append(claimed.Leases, q.Drive.Leases...)
+		claimed.Most, claimed.Refused = q.Drive.most, q.Drive.refused
 	}
 	for i := range events {
 		if events[i].At.IsZero() {
@@ -140,6 +141,9 @@ func (l *lane) committed(r *run, a ports.Answer) (again []Request) {
 		l.Watch.Count("sutra_claims_lost_total", 1)
 		out.Err = fault.ClaimLost.With("the claim of instance %s went to another before the commit; nothing was written", r.ref.ID).About(r.ref.ID.String())
 	case ports.Unsettled:
+		if next := r.narrowed(a.Err); next != nil {
+			return next
+		}
 	default:
 		if len(r.requests) > 1 {
 			return r.requests
@@ -149,6 +153,35 @@ func (l *lane) committed(r *run, a ports.Answer) (again []Request) {
 	return r.answer(out)
 }
 
+// narrowed is what to try when a commit is refused for its content: each request alone, then its first event alone, then that event as
+// the failure of its instance. Nil: there is nothing left to try.
+func (r *run) narrowed(why error) []Request {
+	q := r.requests[0]
+	refused := contentOf(why)
+	switch {
+	case refused == nil, r.cancels(), q.Drive.refused != nil:
+		return nil
+	case len(r.requests) > 1:
+		return r.requests
+	}
+	d := *q.Drive
+	if len(d.Events) > 1 && d.most == 0 {
+		d.most = 1
+	} else {
+		d.refused = refused
+	}
+	q.Drive = &d
+	return []Request{q}
+}
+
+// contentOf is the refusal of something that the database can never store, or nil.
+func contentOf(err error) *fault.Fault {
+	if !errors.Is(err, fault.StoreTooLarge) {
+		return nil
+	}
+	return fault.Of(err)
+}
+
 func refusal(r *run, a ports.Answer) error {
 	switch a.Outcome {
 	case ports.AliasTaken:
@@ -156,7 +189,7 @@ func refusal(r *run, a ports.Answer) error {
 	case ports.LockLost:
 		return fault.TaskLockLost.With("the task's lock is another worker's by now")
 	case ports.Stale:
-		return fault.ClaimLost.With("what the step was decided from has changed: %s", a.Detail)
+		return fault.TermPassed.With("what came under a singleton's lease counts no more: %s", a.Detail)
 	case ports.Gone:
 		return fault.NoMatch.With("what the step takes is gone from instance %s", r.ref.ID).About(r.ref.ID.String())
 	}

@@ -68,7 +68,10 @@ type Start struct {
 type Drive struct {
 	Ref    ports.Ref
 	Events []step.Event
-	Lease  *ports.Term // the singleton role it acts under
+	Leases []ports.Term // the singleton roles it acts under
+
+	most    int          // events to fold; 0: all
+	refused *fault.Fault // why the database refused the first event's step for its content
 }
 
 // Answer is what became of a request.

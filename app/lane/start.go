@@ -8,7 +8,8 @@ import (
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
-// start makes the first step of each new instance and writes them together.
+// start makes the first step of each new instance and writes them together. A start that the database refuses for its content is
+// made again as a FAILED instance, which keeps the event.
 func (l *lane) start(ctx context.Context, requests []Request) {
 	if len(requests) == 0 {
 		return
@@ -32,9 +33,18 @@ func (l *lane) start(ctx context.Context, requests []Request) {
 	if len(group) == 0 {
 		return
 	}
+	var again []Request
 	for i, answer := range l.Instances.Start(ctx, group) {
+		if refused := contentOf(answer.Err); refused != nil && of[i].Start.Begin.Refused == nil {
+			s := *of[i].Start
+			s.Begin.Refused = refused
+			of[i].Start = &s
+			again = append(again, of[i])
+			continue
+		}
 		of[i].Done(l.started(&group[i], answer))
 	}
+	l.start(ctx, again)
 }
 
 func (l *lane) started(n *ports.NewInstance, a ports.Answer) Answer {
@@ -50,6 +60,10 @@ func (l *lane) started(n *ports.NewInstance, a ports.Answer) Answer {
 		out.Err = fault.AliasTaken.With("a unique key of this message is held by instance %s", a.Other)
 	case ports.NotActive:
 		out.Err = fault.NotActive.With("deployment %s takes no new instances", n.Deployment)
+	case ports.Stale:
+		if len(n.Leases) > 0 {
+			out.Err = fault.TermPassed.With("what came under a singleton's lease counts no more: %s", a.Detail)
+		}
 	}
 	return out
 }

@@ -26,6 +26,8 @@ type Config struct {
 	DeploymentsPoll                                time.Duration
 	ReplyTimeout                                   time.Duration
 	MaxPayload                                     int64
+	BrokerAhead                                    int           // messages of a channel that may be unsettled at once
+	BrokerMaxDelay                                 time.Duration // longest pause between two tries to open a queue
 	FleetWait, Abandoned                           time.Duration
 	CallbacksInside                                bool // callbacks may lead to this machine and private networks, over plain http
 
@@ -56,8 +58,9 @@ func Default(cores int) Config {
 		DeploymentsPoll: 2 * time.Second,
 		ReplyTimeout:    30 * time.Second,
 		MaxPayload:      10 << 20,
-		FleetWait:       30 * time.Second,
-		Abandoned:       time.Minute,
+		BrokerAhead:     64, BrokerMaxDelay: 10 * time.Second,
+		FleetWait: 30 * time.Second,
+		Abandoned: time.Minute,
 		Tasks: tasks.Limits{
 			DefaultLock: 30 * time.Second, MaxLock: time.Hour, MaxWait: 30 * time.Second, MaxTasks: 100, Retries: 3, RetryAfter: 10 * time.Second,
 		},

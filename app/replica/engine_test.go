@@ -1,6 +1,7 @@
 package replica_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,11 +40,18 @@ const tenant = "acme"
 // run starts a replica and deploys one package of models and channels.
 func run(t *testing.T, channels string, models ...string) *engine {
 	t.Helper()
+	return runOn(t, func(s ports.Store) ports.Store { return s }, channels, models...)
+}
+
+// runOn is run over a store that a test has wrapped.
+func runOn(t *testing.T, wrap func(ports.Store) ports.Store, channels string, models ...string) *engine {
+	t.Helper()
 	c := database.Config{Log: slog.New(slog.DiscardHandler)}
-	store, err := database.Open(t.Context(), c)
+	opened, err := database.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
+	store := wrap(opened)
 	config := replica.Default(1)
 	config.OutboxTick, config.TimerTick, config.DeploymentsPoll = 20*time.Millisecond, 20*time.Millisecond, 50*time.Millisecond
 	config.OutboxBase, config.ReplyTimeout = 10*time.Millisecond, 10*time.Second
@@ -73,21 +82,36 @@ func run(t *testing.T, channels string, models ...string) *engine {
 
 func (e *engine) deploy(channels string, models ...string) {
 	e.t.Helper()
-	files := fstest.MapFS{
-		"package.yaml":  {Data: []byte("labels: {tenant: acme, module: m, version: '1'}\n")},
-		"channels.yaml": {Data: []byte("channels:\n" + channels)},
+	e.deployBeside(fstest.MapFS{}, channels, models...)
+}
+
+// deployBeside deploys a package that has other files too.
+func (e *engine) deployBeside(others fstest.MapFS, channels string, models ...string) {
+	e.t.Helper()
+	if err := e.try(files(others, channels, models...)); err != nil {
+		e.t.Fatal(err)
 	}
+}
+
+// files are a package's.
+func files(files fstest.MapFS, channels string, models ...string) fstest.MapFS {
+	files["package.yaml"] = &fstest.MapFile{Data: []byte("labels: {tenant: acme, module: m, version: '1'}\n")}
+	files["channels.yaml"] = &fstest.MapFile{Data: []byte("channels:\n" + channels)}
 	for i, m := range models {
 		files[fmt.Sprintf("bpmn/%d.bpmn", i)] = &fstest.MapFile{Data: []byte(`<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" ` +
 			`xmlns:q="urn:sutra:q:1.0" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0">` + m + `</definitions>`)}
 	}
+	return files
+}
+
+func (e *engine) try(files fstest.MapFS) error {
+	e.t.Helper()
 	a, err := archive.Seal(files, archive.Default())
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	if _, err := e.Deployer.Deploy(e.t.Context(), ports.Deploy{Archive: a.Bytes}); err != nil {
-		e.t.Fatal(err)
-	}
+	_, err = e.Deployer.Deploy(e.t.Context(), ports.Deploy{Archive: a.Bytes})
+	return err
 }
 
 func (e *engine) incoming(body string) ports.Incoming {
@@ -188,7 +212,7 @@ func TestACalledProcessAnswersItsCaller(t *testing.T) {
 	if err != nil || len(rows) != 1 || rows[0].Parent == nil {
 		t.Fatalf("got %v %v, want one child of a parent", rows, err)
 	}
-	if err := e.Operator.Cancel(t.Context(), nil, rows[0].ID); err == nil {
+	if err := e.Operator.Cancel(t.Context(), ports.Actor{}, rows[0].ID); err == nil {
 		t.Error("a child was cancelled by itself, want a refusal")
 	}
 	e.send("go", `{"key": 7, "n": 21}`)
@@ -209,7 +233,7 @@ func TestCancellingACallerCancelsWhatItCalled(t *testing.T) {
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("got %v %v", rows, err)
 	}
-	if err := e.Operator.Cancel(t.Context(), nil, rows[0].ID); err != nil {
+	if err := e.Operator.Cancel(t.Context(), ports.Actor{}, rows[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	e.ended(map[string]int{"child cancelled": 1, "parent cancelled": 1})
@@ -313,15 +337,15 @@ func TestAFailedInstanceComesBack(t *testing.T) {
 	if _, err := e.Intake.Take(t.Context(), refused); err == nil {
 		t.Error("a FAILED instance took a message")
 	}
-	if err := e.Operator.Resume(t.Context(), nil, id, false); err != nil { // the event is tried again, and fails again
+	if err := e.Operator.Resume(t.Context(), ports.Actor{}, id, false); err != nil { // the event is tried again, and fails again
 		t.Fatal(err)
 	}
 	e.ended(map[string]int{"p failed": 1})
-	if err := e.Operator.Resume(t.Context(), nil, id, true); err != nil {
+	if err := e.Operator.Resume(t.Context(), ports.Actor{}, id, true); err != nil {
 		t.Fatal(err)
 	}
 	e.ended(map[string]int{"p suspended": 1})
-	if err := e.Operator.Resume(t.Context(), nil, id, true); !errors.Is(err, fault.NotFailed) {
+	if err := e.Operator.Resume(t.Context(), ports.Actor{}, id, true); !errors.Is(err, fault.NotFailed) {
 		t.Errorf("got %v, want %s", err, fault.NotFailed)
 	}
 	e.send("go", `{"key": 1, "ok": true}`)
@@ -392,4 +416,90 @@ func TestALocalMessageStartsAnotherProcess(t *testing.T) {
 		process("q", start("q", "inner"), `<endEvent id="q-1"/>`))
 	e.send("begin", `{"key": 1}`)
 	e.ended(map[string]int{"p completed": 1, "q completed": 1})
+}
+
+// picky is a store whose database cannot store an emission of some content, as one whose packets are too small cannot.
+type picky struct{ ports.Store }
+
+const unstorable = "unstorable"
+
+func (p picky) Instances() ports.Instances { return pickyInstances{p.Store.Instances()} }
+
+type pickyInstances struct{ ports.Instances }
+
+func (p pickyInstances) Start(ctx context.Context, all []ports.NewInstance) []ports.Answer {
+	return pick(all, func(n ports.NewInstance) ports.Rows { return n.Rows }, func(good []ports.NewInstance) []ports.Answer {
+		return p.Instances.Start(ctx, good)
+	})
+}
+
+func (p pickyInstances) Commit(ctx context.Context, all []ports.Step) []ports.Answer {
+	return pick(all, func(s ports.Step) ports.Rows { return s.Rows }, func(good []ports.Step) []ports.Answer {
+		return p.Instances.Commit(ctx, good)
+	})
+}
+
+// pick refuses the elements that cannot be stored and hands on the others.
+func pick[T any](all []T, rows func(T) ports.Rows, store func([]T) []ports.Answer) []ports.Answer {
+	out := make([]ports.Answer, len(all))
+	var good []T
+	var at []int
+	for i, one := range all {
+		if slices.ContainsFunc(rows(one).Outbox, func(e ports.Emission) bool { return bytes.Contains(e.Body, []byte(unstorable)) }) {
+			out[i].Err = fault.StoreTooLarge.With("a value is larger than the database takes")
+			continue
+		}
+		good, at = append(good, one), append(at, i)
+	}
+	for i, answer := range store(good) {
+		out[at[i]] = answer
+	}
+	return out
+}
+
+// TestWhatTheDatabaseCannotStoreFailsItsInstanceAlone: it is neither sent again for ever nor lost, and its neighbours of the batch and
+// of the fold are not held up.
+func TestWhatTheDatabaseCannotStoreFailsItsInstanceAlone(t *testing.T) {
+	const n = 12
+	reply := `<task id="%s"><extensionElements><q:reply contentType="application/json" body="{}"/></extensionElements></task>`
+	send := `<sendTask id="%[1]s"><extensionElements><q:send channel="out" body="{text: %[2]s.text}"/></extensionElements></sendTask>`
+	e := runOn(t, func(s ports.Store) ports.Store { return picky{s} },
+		fmt.Sprintf(door, "begin")+fmt.Sprintf(door, "note")+"  - {name: letter, transport: http, ack-mode: on-persist, auth: {scheme: none}}\n"+
+			"  - {name: out, transport: http, url: 'http://127.0.0.1:1/'}\n",
+		process("p", start("p", "begin"), fmt.Sprintf(reply, "p-1"), wait("p", 2, "note"), fmt.Sprintf(reply, "p-3"),
+			fmt.Sprintf(send, "p-4", "answer"), wait("p", 5, "letter"), fmt.Sprintf(send, "p-6", "answer"), `<endEvent id="p-7"/>`),
+		process("s", start("s", "letter"), fmt.Sprintf(send, "s-1", "payload"), `<endEvent id="s-2"/>`))
+	for i := range n {
+		e.send("begin", fmt.Sprintf(`{"key": %d}`, i))
+	}
+	var all sync.WaitGroup
+	for i := range n {
+		text := "fine"
+		if i%4 == 0 {
+			text = unstorable
+		}
+		in := e.incoming(fmt.Sprintf(`{"key": %d, "text": %q}`, i, text))
+		in.Channel = "note"
+		all.Go(func() {
+			_, err := e.Intake.Take(t.Context(), in)
+			if got := errors.Is(err, fault.StoreTooLarge); got != (text == unstorable) {
+				t.Errorf("note %d: got %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	e.ended(map[string]int{"p failed": n / 4, "p suspended": n - n/4})
+	for i := range n {
+		text := "fine"
+		key := i
+		switch i % 4 {
+		case 1:
+			text = unstorable
+		case 3: // for no instance: it starts one
+			key, text = n+i, unstorable
+		}
+		e.send("letter", fmt.Sprintf(`{"key": %d, "text": %q}`, key, text))
+	}
+	// The first of four found its instance FAILED, and started another.
+	e.ended(map[string]int{"p failed": n / 2, "p completed": n / 4, "p suspended": n / 4, "s completed": n / 4, "s failed": n / 4})
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sutra-engine/sutra/app/consumer"
 	"github.com/sutra-engine/sutra/app/converge"
 	"github.com/sutra-engine/sutra/app/deployer"
 	"github.com/sutra-engine/sutra/app/intake"
@@ -19,6 +20,7 @@ import (
 	"github.com/sutra-engine/sutra/app/steward"
 	"github.com/sutra-engine/sutra/app/tasks"
 	"github.com/sutra-engine/sutra/app/worker"
+	"github.com/sutra-engine/sutra/core/channel"
 	"github.com/sutra-engine/sutra/core/claim"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports"
@@ -29,6 +31,7 @@ type Deps struct {
 	Store   ports.Store
 	Config  Config
 	Senders map[string]ports.Sender // by URL scheme
+	Brokers map[channel.Transport]ports.Broker
 	Secrets ports.Secrets
 	IDs     ports.IDs
 	Now     func() time.Time // the machine's clock, with its monotonic reading
@@ -52,6 +55,7 @@ type Replica struct {
 	inbox    *worker.Inbox
 	outbox   *worker.Outbox
 	roles    *steward.Roles
+	brokers  *consumer.Consumers
 	duties   []steward.Duty
 	booted   atomic.Bool
 	stopping atomic.Bool
@@ -65,6 +69,7 @@ func New(d Deps) *Replica {
 	r.served = converge.New(converge.Deps{
 		Deployments: s.Deployments(), Changes: s.Changes(), Clock: s.Clock(), Log: d.Log, Archives: c.Archives, Limits: c.Limits, Poll: c.DeploymentsPoll,
 		Replica: ports.Replica{ID: r.ID, Started: s.Clock().Now(), Lanes: c.Lanes, Address: d.Address},
+		Applied: func() { r.brokers.Wake() },
 	})
 	r.lanes = lane.New(lane.Deps{
 		Instances: s.Instances(), Guard: guard, Clock: s.Clock(), IDs: d.IDs, Programs: r, Watch: d.Watch, Log: d.Log,
@@ -95,12 +100,14 @@ func New(d Deps) *Replica {
 		Backoff: worker.Backoff{Base: c.OutboxBase, Max: c.OutboxMax},
 	})
 	r.Deployer = deployer.New(deployer.Deps{
-		Deployments: s.Deployments(), Operations: s.Operations(), Served: r.served, Clock: s.Clock(), IDs: d.IDs, Log: d.Log,
+		Deployments: s.Deployments(), Operations: s.Operations(), Audits: s.Audits(), Served: r.served, Clock: s.Clock(), IDs: d.IDs, Log: d.Log,
 		Archives: c.Archives, Limits: c.Limits, FleetWait: c.FleetWait, Inside: c.CallbacksInside, Silent: c.Abandoned, Replica: r.ID, Outbox: func() { r.outbox.Wake() },
 	})
 	r.Operator = operator.Operator{Deps: operator.Deps{
-		Instances: s.Instances(), Views: s.Views(), Outbox: s.Outbox(), Tasks: s.Tasks(), Guard: guard, Programs: r, Clock: s.Clock(), IDs: d.IDs, Log: d.Log, Replica: r.ID,
+		Instances: s.Instances(), Views: s.Views(), Outbox: s.Outbox(), Tasks: s.Tasks(), Arrivals: s.Inbox(), Keys: s.Correlation(), Guard: guard, Programs: r, Served: r.served,
+		Clock: s.Clock(), IDs: d.IDs, Log: d.Log, Replica: r.ID,
 		Inbox: func() { r.inbox.Wake() }, Sending: func() { r.outbox.Wake() }, Parked: func() { r.Tasks.Parked() },
+		Waits: func(tenant string, id ports.DeploymentID, waits []ports.Wait) { r.inbox.Waits(tenant, id, waits) },
 	}}
 	r.Tasks = tasks.New(tasks.Deps{
 		Tasks: s.Tasks(), Lanes: r.lanes, Clock: s.Clock(), Log: d.Log, Limits: c.Tasks, Inbox: func() { r.inbox.Wake() },
@@ -108,6 +115,10 @@ func New(d Deps) *Replica {
 	r.roles = &steward.Roles{
 		Leases: s.Leases(), Now: d.Now, Log: d.Log, Watch: d.Watch, Holder: r.ID, TTL: c.LeaseTTL, Poll: c.LeasePoll, Always: s.Exclusive(),
 	}
+	r.brokers = consumer.New(consumer.Deps{
+		Served: r.served, Intake: r.Intake, Brokers: d.Brokers, Roles: r.roles, Secrets: d.Secrets, Clock: s.Clock(), Watch: d.Watch, Log: d.Log,
+		Ahead: c.BrokerAhead, Opening: worker.Backoff{Base: 250 * time.Millisecond, Max: c.BrokerMaxDelay}, Again: worker.Backoff{Base: time.Second, Max: time.Minute},
+	})
 	timers := worker.Timers{TimerDeps: worker.TimerDeps{
 		Timers: s.Timers(), Served: r.served, Lanes: r.lanes, Clock: s.Clock(), IDs: d.IDs, Watch: d.Watch, Log: d.Log,
 		Lease: 30 * time.Second, Batch: c.TimerBatch,
@@ -164,6 +175,7 @@ func (r *Replica) Run(ctx context.Context, grace time.Duration, doors ...Door) e
 	for _, duty := range r.duties {
 		leaders.Go(func() { duty.Run(leading, r.roles, r.Log) })
 	}
+	doors = append(doors, r.brokers)
 	failed := make(chan error, len(doors))
 	for _, door := range doors {
 		serving.Go(func() {

@@ -26,6 +26,7 @@ type Roles struct {
 	mu    sync.Mutex
 	asked map[string]bool
 	held  map[string]holding
+	bell  chan struct{} // made by the first Ask or Run
 }
 
 type holding struct {
@@ -33,25 +34,43 @@ type holding struct {
 	trust lease.Trust
 }
 
-// Ask makes the replica a candidate for a role from the next round on.
-func (r *Roles) Ask(role string) {
+// Ask makes the replica a candidate for a role, from now on.
+func (r *Roles) Ask(role string) { r.want(role, true) }
+
+// Drop ends what Ask began: the replica leads no more in the role, and gives it back soon.
+func (r *Roles) Drop(role string) { r.want(role, false) }
+
+func (r *Roles) want(role string, asked bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.asked == nil {
-		r.asked, r.held = map[string]bool{}, map[string]holding{}
+	r.prepare()
+	r.asked[role] = asked
+	select {
+	case r.bell <- struct{}{}:
+	default:
 	}
-	r.asked[role] = true
 }
 
-// Leads says whether this replica may act in a role now, and until when its trust lasts at most. It asks no database.
+func (r *Roles) prepare() {
+	if r.asked == nil {
+		r.asked, r.held, r.bell = map[string]bool{}, map[string]holding{}, make(chan struct{}, 1)
+	}
+}
+
+// Leads says whether this replica may act in a role now, and in which term; always leading, it has none. It asks no database.
 func (r *Roles) Leads(role string) (ports.Term, bool) {
 	if r.Always {
-		return ports.Term{Role: role, Holder: r.Holder, Number: 1}, true
+		return ports.Term{}, true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h, ok := r.held[role]
-	return h.term, ok && h.trust.Holds(r.Now())
+	now := r.Now()
+	if !ok || !r.asked[role] || !h.trust.Holds(now) {
+		return h.term, false
+	}
+	r.Log.Debug("acts in a role", "role", role, "term", h.term.Number, "at", now)
+	return h.term, true
 }
 
 // Run takes and renews leases until ctx ends, and gives them back then.
@@ -60,29 +79,42 @@ func (r *Roles) Run(ctx context.Context) {
 		<-ctx.Done()
 		return
 	}
+	r.mu.Lock()
+	r.prepare()
+	r.mu.Unlock()
 	for {
 		r.round(ctx)
 		t := time.NewTimer(r.Poll)
 		select {
 		case <-ctx.Done():
 			t.Stop()
-			r.giveBack(ctx)
+			terms := r.let(func(string) bool { return true })
+			r.Log.DebugContext(ctx, "trusts no role any more", "at", r.Now())
+			r.giveBack(ctx, terms)
 			return
+		case <-r.bell:
 		case <-t.C:
 		}
+		t.Stop()
 	}
 }
 
+// round asks for every role at once: one that is slow to answer must not cost the others their trust.
 func (r *Roles) round(ctx context.Context) {
 	r.mu.Lock()
-	roles := make([]string, 0, len(r.asked))
-	for role := range r.asked {
-		roles = append(roles, role)
+	var asked sync.WaitGroup
+	dropped := map[string]bool{}
+	for role, wanted := range r.asked {
+		if !wanted {
+			dropped[role] = true
+			delete(r.asked, role)
+			continue
+		}
+		asked.Go(func() { r.hold(ctx, role) })
 	}
 	r.mu.Unlock()
-	for _, role := range roles {
-		r.hold(ctx, role)
-	}
+	r.giveBack(ctx, r.let(func(role string) bool { return dropped[role] }))
+	asked.Wait()
 }
 
 // hold makes one attempt. Trust is counted from before it; when it fails, the old trust runs out by itself and is not extended.
@@ -110,18 +142,27 @@ func (r *Roles) hold(ctx context.Context, role string) {
 	if !had || was.term.Number != term.Number {
 		r.Log.InfoContext(ctx, "leading", "role", role, "term", term.Number)
 	}
-	r.held[role] = holding{term, lease.Since(asked, r.TTL, term.Number)}
+	h := holding{term, lease.Since(asked, r.TTL, term.Number)}
+	r.held[role] = h
+	r.Log.DebugContext(ctx, "trusts a role", "role", role, "term", term.Number, "from", r.Now(), "until", h.trust.Until())
 	r.Watch.Count("sutra_lease_attempts_total", 1, "role", role, "outcome", "held")
 }
 
-func (r *Roles) giveBack(ctx context.Context) {
+// let ends the trust in some roles, and answers the terms that are to be given back.
+func (r *Roles) let(over func(role string) bool) []ports.Term {
 	r.mu.Lock()
-	terms := make([]ports.Term, 0, len(r.held))
-	for _, h := range r.held {
-		terms = append(terms, h.term)
+	defer r.mu.Unlock()
+	var terms []ports.Term
+	for role, h := range r.held {
+		if over(role) {
+			terms = append(terms, h.term)
+			delete(r.held, role)
+		}
 	}
-	clear(r.held)
-	r.mu.Unlock()
+	return terms
+}
+
+func (r *Roles) giveBack(ctx context.Context, terms []ports.Term) {
 	if len(terms) == 0 {
 		return
 	}

@@ -126,7 +126,7 @@ func (q *Queue) Complete(ctx context.Context, tenants []string, lock ports.TaskL
 		return false, err
 	}
 	return q.end(ctx, tenants, lock, step.Event{Kind: step.KindTaskDone, Payload: value}, func() ([]byte, error) {
-		return step.EncodePayload(nil, value)
+		return step.EncodeEvent(step.Event{Payload: value})
 	})
 }
 

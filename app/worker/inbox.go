@@ -38,7 +38,7 @@ type InboxDeps struct {
 type Inbox struct {
 	InboxDeps
 	bell   bell
-	pushed chan ports.Message
+	pushed fair
 	kept   chan keptAsk
 }
 
@@ -50,18 +50,17 @@ type keptAsk struct {
 
 // NewInbox makes an inbox worker.
 func NewInbox(d InboxDeps) *Inbox {
-	return &Inbox{InboxDeps: d, bell: newBell(), pushed: make(chan ports.Message, 4*d.Batch), kept: make(chan keptAsk, d.Batch)}
+	return &Inbox{InboxDeps: d, bell: newBell(), pushed: fair{most: d.Batch, rows: map[string][]ports.Message{}}, kept: make(chan keptAsk, d.Batch)}
 }
 
 // Wake makes the worker look at once: a step on this replica has written deliveries.
 func (w *Inbox) Wake() { w.bell.ring() }
 
-// Drive takes a row that was just made durable. Without room it is left to the poll, which finds it by its age.
+// Drive takes a row that was just made durable. Without room it is left to the poll, which finds it by its age. A row of a stream is
+// left to the database, which alone knows whose turn it is.
 func (w *Inbox) Drive(m ports.Message) {
-	select {
-	case w.pushed <- m:
+	if m.Stream != "" || w.pushed.put(m) {
 		w.bell.ring()
-	default:
 	}
 }
 
@@ -101,7 +100,7 @@ func (w *Inbox) Run(ctx context.Context) {
 
 // round takes what was pushed, what was kept, and what is due, and drives it. more says that there is probably more to do.
 func (w *Inbox) round(ctx context.Context) (more bool, err error) {
-	rows, full := w.drain()
+	rows, full := w.pushed.take(w.Batch)
 	for {
 		select {
 		case ask := <-w.kept:
@@ -109,7 +108,7 @@ func (w *Inbox) round(ctx context.Context) (more bool, err error) {
 			if err != nil {
 				return false, err
 			}
-			rows = append(rows, kept...)
+			rows = append(rows, heads(kept)...)
 			continue
 		default:
 		}
@@ -119,19 +118,23 @@ func (w *Inbox) round(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, errors.Join(err, w.drive(ctx, rows))
 	}
-	return full || len(due) >= w.Batch, w.drive(ctx, unique(append(rows, due...)))
+	streams := slices.ContainsFunc(due, func(m ports.Message) bool { return m.Stream != "" }) // the next of each has its turn now
+	return full || streams || len(due) >= w.Batch, w.drive(ctx, unique(append(rows, due...)))
 }
 
-func (w *Inbox) drain() (rows []ports.Message, full bool) {
-	for len(rows) < w.Batch {
-		select {
-		case m := <-w.pushed:
-			rows = append(rows, m)
-		default:
-			return rows, false
+// heads leaves of every stream its first row alone: the others wait until it is done.
+func heads(rows []ports.Message) []ports.Message {
+	type stream struct{ tenant, channel, name string }
+	first := map[stream]int64{}
+	for _, m := range rows {
+		s := stream{m.Tenant, m.Channel, m.Stream}
+		if position, there := first[s]; m.Stream != "" && (!there || m.Position < position) {
+			first[s] = m.Position
 		}
 	}
-	return rows, true
+	return slices.DeleteFunc(rows, func(m ports.Message) bool {
+		return m.Stream != "" && m.Position != first[stream{m.Tenant, m.Channel, m.Stream}]
+	})
 }
 
 func unique(rows []ports.Message) []ports.Message {
@@ -260,7 +263,8 @@ func (w *Inbox) restore(row ports.Message) (*intake.Message, error) {
 		return nil, fault.BodyUndecodable.With("the kept message cannot be read: %w", err)
 	}
 	set := w.Served.Current()
-	m := &intake.Message{Name: row.Channel, Inbox: row.InboxRef, EventID: row.EventID, Value: e.Payload, Headers: e.Headers, Match: row.Correlation}
+	kept := intake.Kept(row, e)
+	m := &kept
 	if door, ok := set.Channel(row.Tenant, row.Channel); ok {
 		m.Rev, m.Channel = door.Served.Revision, door.Channel
 		return m, nil
@@ -303,7 +307,8 @@ type settling struct {
 
 	finish []ports.InboxRef
 	bury   map[string][]ports.InboxRef
-	later  map[ports.InboxRef]time.Duration
+	later  map[time.Duration][]ports.InboxRef // by the pause
+	pauses map[int]time.Duration              // by the attempts before; -1: soon
 }
 
 func (s *settling) submit(ctx context.Context, r lane.Request, rows []ports.Message) {
@@ -399,14 +404,29 @@ func (s *settling) note(m ports.Message, v verdict) {
 		s.bury[v.why] = append(s.bury[v.why], m.InboxRef)
 	case "later", "soon":
 		if s.later == nil {
-			s.later = map[ports.InboxRef]time.Duration{}
+			s.later, s.pauses = map[time.Duration][]ports.InboxRef{}, map[int]time.Duration{}
 		}
-		pause := s.w.Backoff.After(m.Attempts)
+		attempts := m.Attempts
 		if v.kind == "soon" {
-			pause = jitter(s.w.Backoff.Base / 4)
+			attempts = -1
 		}
-		s.later[m.InboxRef] = pause
+		pause := s.pause(attempts)
+		s.later[pause] = append(s.later[pause], m.InboxRef)
 	}
+}
+
+// pause is one for all rows that were tried as often: they are put off with one statement.
+func (s *settling) pause(attempts int) time.Duration {
+	pause, known := s.pauses[attempts]
+	switch {
+	case known:
+	case attempts < 0:
+		pause = jitter(s.w.Backoff.Base / 4)
+	default:
+		pause = s.w.Backoff.After(attempts)
+	}
+	s.pauses[attempts] = pause
+	return pause
 }
 
 func (s *settling) settle(ctx context.Context) error {
@@ -420,8 +440,8 @@ func (s *settling) settle(ctx context.Context) error {
 		errs = append(errs, s.w.Inbox.Bury(ctx, refs, why))
 	}
 	now := s.w.Clock.Now()
-	for ref, pause := range s.later {
-		errs = append(errs, s.w.Inbox.Defer(ctx, []ports.InboxRef{ref}, now.Add(pause)))
+	for pause, refs := range s.later {
+		errs = append(errs, s.w.Inbox.Defer(ctx, refs, now.Add(pause)))
 	}
 	return errors.Join(errs...)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sutra-engine/sutra/app/converge"
+	"github.com/sutra-engine/sutra/core/channel"
 	"github.com/sutra-engine/sutra/core/deliver"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
@@ -73,8 +74,13 @@ func (w *Outbox) Run(ctx context.Context) {
 				break
 			}
 			more = len(taken) >= w.Batch
+			var crowded []ports.Settled
+			behind := map[string]int{} // by destination
 			for _, e := range taken {
 				if !w.enter(ctx, slots, e) {
+					host := destination(&e.Emission)
+					crowded = append(crowded, w.postponed(e, behind[host]))
+					behind[host]++
 					continue
 				}
 				sends.Go(func() {
@@ -84,6 +90,7 @@ func (w *Outbox) Run(ctx context.Context) {
 					}
 				})
 			}
+			w.postpone(ctx, crowded)
 		}
 	}
 	sends.Wait()
@@ -97,7 +104,7 @@ func (w *Outbox) Run(ctx context.Context) {
 // enter takes a place for a send. A destination that is slow keeps its own places busy and nobody else's: what finds no place is put
 // off a little without counting as an attempt.
 func (w *Outbox) enter(ctx context.Context, slots chan struct{}, e ports.Stamped) bool {
-	host := destination(e.Destination)
+	host := destination(&e.Emission)
 	w.mu.Lock()
 	crowded := w.busy[host] >= w.PerHost
 	if !crowded {
@@ -105,7 +112,6 @@ func (w *Outbox) enter(ctx context.Context, slots chan struct{}, e ports.Stamped
 	}
 	w.mu.Unlock()
 	if crowded {
-		w.postpone(ctx, e)
 		return false
 	}
 	select {
@@ -120,28 +126,34 @@ func (w *Outbox) enter(ctx context.Context, slots chan struct{}, e ports.Stamped
 func (w *Outbox) leave(e ports.Stamped) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	host := destination(e.Destination)
+	host := destination(&e.Emission)
 	if w.busy[host]--; w.busy[host] == 0 {
 		delete(w.busy, host)
 	}
 }
 
-// postpone gives an emission back for a moment.
-func (w *Outbox) postpone(ctx context.Context, e ports.Stamped) {
-	_, err := w.Outbox.Settle(ctx, []ports.Settled{{
-		Tenant: e.Tenant, ID: e.ID, By: e.By, At: e.At, Verdict: ports.Postponed, Next: w.Clock.Now().Add(jitter(w.Backoff.Base / 4)),
-	}})
-	if err != nil && ctx.Err() == nil {
-		w.Log.WarnContext(ctx, "cannot put an emission off; its stamp goes stale", "emission", e.ID, "error", err)
+// postponed gives an emission back until the sends before it are through, of which so many were put off as well: they do not all come
+// again at once and take the place of others in every batch.
+func (w *Outbox) postponed(e ports.Stamped, behind int) ports.Settled {
+	pause := max(w.Backoff.Base/4, w.SendTimeout/8) * time.Duration(1+behind/w.PerHost)
+	return ports.Settled{Tenant: e.Tenant, ID: e.ID, By: e.By, At: e.At, Verdict: ports.Postponed, Next: w.Clock.Now().Add(jitter(pause))}
+}
+
+func (w *Outbox) postpone(ctx context.Context, crowded []ports.Settled) {
+	if len(crowded) == 0 {
+		return
+	}
+	if _, err := w.Outbox.Settle(ctx, crowded); err != nil && ctx.Err() == nil {
+		w.Log.WarnContext(ctx, "cannot put emissions off; their stamps go stale", "emissions", len(crowded), "error", err)
 	}
 }
 
-// destination is what emissions share that go to one place.
-func destination(address string) string {
-	if u, err := url.Parse(address); err == nil && u.Host != "" {
-		return u.Scheme + "://" + u.Host
+// destination is what emissions of a tenant share that go to one place.
+func destination(e *ports.Emission) string {
+	if u, err := url.Parse(e.Destination); err == nil && u.Host != "" {
+		return e.Tenant + " " + u.Scheme + "://" + u.Host
 	}
-	return address
+	return e.Tenant + " " + e.Destination
 }
 
 // send makes one attempt. False: the attempt could outlast the stamp, so it was not begun; the stamp goes stale and another takes it.
@@ -190,6 +202,9 @@ func (w *Outbox) resolve(e *ports.Emission) error {
 		return fault.NotReady.With("this replica does not serve deployment %s", e.Deployment)
 	}
 	c := served.Channels[name]
+	if c.Transport.Brokered() {
+		return w.toBroker(e, c)
+	}
 	if c.URL == "" {
 		return fault.SendRefused.With("channel %q of deployment %s has no url to send to", name, e.Deployment)
 	}
@@ -211,6 +226,17 @@ func (w *Outbox) resolve(e *ports.Emission) error {
 	}
 	e.Headers = append(append([]ports.Header(nil), e.Headers...), header)
 	return nil
+}
+
+// toBroker finds the broker that a channel names.
+func (w *Outbox) toBroker(e *ports.Emission, c channel.Channel) error {
+	out := c.Out()
+	if out.Path == "" {
+		return fault.SendRefused.With("channel %q of deployment %s says nothing of where messages go", c.Name, e.Deployment)
+	}
+	address, err := w.Secrets.Resolve(out.Reference())
+	e.Destination, e.Topic = address, out.Path
+	return err
 }
 
 // judge says what became of an attempt. A call's answer, or its final failure, is a delivery in the settling transaction.

@@ -209,3 +209,68 @@ type Emission struct {
 	LastError   string    `json:"lastError,omitempty"`
 	Created     time.Time `json:"created"`
 }
+
+// Migration says how instances are to be moved to another revision.
+type Migration struct {
+	To           string            `json:"to,omitempty"`           // slot or deployment id; empty: what is active in the instance's own slot
+	Process      string            `json:"process,omitempty"`      // of the target; empty: the one with the same id
+	Mapping      map[string]string `json:"mapping,omitempty"`      // old BPMN id → new; what is left out stays itself
+	DryRun       bool              `json:"dryRun,omitempty"`       // check alone
+	Resume       bool              `json:"resume,omitempty"`       // FAILED instances go on
+	Event        string            `json:"event,omitempty"`        // what becomes of the event that they failed at: replay, drop
+	Timers       string            `json:"timers,omitempty"`       // keep, recompute
+	Compensation string            `json:"compensation,omitempty"` // what can no longer be undone: keep refuses, drop forgets
+}
+
+// MigrationBatch names the instances of a batch: by id, or by a filter whose pages limit and after bound.
+type MigrationBatch struct {
+	Migration
+	Instances []string         `json:"instances,omitempty"`
+	Filter    *MigrationFilter `json:"filter,omitempty"`
+	Limit     int              `json:"limit,omitempty"`
+	After     string           `json:"after,omitempty"`
+}
+
+// MigrationFilter chooses living instances; what is empty does not filter.
+type MigrationFilter struct {
+	Tenant       string   `json:"tenant,omitempty"`
+	DeploymentID string   `json:"deploymentId,omitempty"`
+	Process      string   `json:"process,omitempty"`
+	Status       []string `json:"status,omitempty"`
+}
+
+// Migrated is what became of one instance.
+type Migrated struct {
+	Instance   string      `json:"instance"`
+	Outcome    string      `json:"outcome"` // MIGRATED, VALID, REFUSED, BOUNCED, NOT_FOUND, ERROR
+	From       string      `json:"from,omitempty"`
+	To         string      `json:"to,omitempty"`
+	Notes      []string    `json:"notes,omitempty"` // what changes that nobody has to decide
+	Code       string      `json:"code,omitempty"`
+	Detail     string      `json:"detail,omitempty"`
+	Violations []Violation `json:"violations,omitempty"`
+}
+
+// MigrationPage is what became of a batch. Next is the cursor of the page after it; empty: this was the last.
+type MigrationPage struct {
+	Counts map[string]int `json:"counts"` // by outcome
+	Items  []Migrated     `json:"items"`
+	Next   string         `json:"next,omitempty"`
+}
+
+// Correction writes variables of an instance's process.
+type Correction struct {
+	Variables json.RawMessage `json:"variables"`
+}
+
+// Audit is one action of an operator.
+type Audit struct {
+	ID       string          `json:"id"`
+	Tenant   string          `json:"tenant"`
+	At       time.Time       `json:"at"`
+	Actor    string          `json:"actor"`
+	Action   string          `json:"action"`
+	Instance string          `json:"instance,omitempty"`
+	Subject  string          `json:"subject,omitempty"` // the deployment, emission or task
+	Detail   json.RawMessage `json:"detail,omitempty"`
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/sutra-engine/sutra/app/replica"
 	"github.com/sutra-engine/sutra/core/feel"
 	"github.com/sutra-engine/sutra/core/lease"
+	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
@@ -31,7 +32,8 @@ type settings struct {
 	migrate        bool
 	keys           []httpapi.Key
 	callbackSecret string
-	open           bool // every caller is an admin: dev alone, on loopback
+	brokers        map[string]string // addresses by name; references are resolved when they are used
+	open           bool              // every caller is an admin: dev alone, on loopback
 	logLevel       slog.Level
 	replica        replica.Config
 }
@@ -89,11 +91,22 @@ func properties() []property {
 		{"sutra.deployments.archive-retention", "how long archives of retired revisions are kept (P30D)", span(func(s *settings) *time.Duration { return &s.replica.ArchiveKeep })},
 		{"sutra.callback.secret", "secret that deploy callbacks are signed with; env:NAME and file:PATH are resolved", text(func(s *settings) *string { return &s.callbackSecret })},
 		{"sutra.callback.allow-private", "callbacks may lead to private networks, over http (false)", yes(func(s *settings) *bool { return &s.replica.CallbacksInside })},
+		{"sutra.brokers", "brokers that channels name: name=address, by commas; env:NAME and file:PATH are resolved", setBrokers},
+		{"sutra.broker.prefetch", "messages of a channel that may be unsettled at once (64)", count(1, func(s *settings) *int { return &s.replica.BrokerAhead })},
+		{"sutra.broker.max-delay", "longest pause between two tries to reach a broker (PT10S)", span(func(s *settings) *time.Duration { return &s.replica.BrokerMaxDelay })},
 		{"sutra.codec.max-payload-bytes", "bytes of a message (10485760)", bytesOf(func(s *settings) *int64 { return &s.replica.MaxPayload })},
 		{"sutra.step.max-activations", "nodes entered in one step (10000)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.Activations })},
 		{"sutra.step.max-snapshot-bytes", "bytes of a snapshot (1048576)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.SnapshotBytes })},
 		{"sutra.step.max-tokens", "tokens of an instance (10000)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.Tokens })},
-		{"sutra.admin.auth.keys", "API keys: role:key[@tenant+tenant], by commas; unset: the API is closed", setKeys},
+		{"sutra.history.level", "what a step tells of itself: none, activity, full (full)", func(s *settings, v string) error {
+			level := step.History(v)
+			if level != step.NoHistory && level != step.ActivityHistory && level != step.FullHistory {
+				return errors.New("use none, activity or full")
+			}
+			s.replica.Limits.Step.History = level
+			return nil
+		}},
+		{"sutra.admin.auth.keys", "API keys: role[=owner]:key[@tenant+tenant], by commas; the owner is whom the audit names; unset: the API is closed", setKeys},
 		{"sutra.shutdown.grace", "how long stopping may take (PT25S)", span(func(s *settings) *time.Duration { return &s.grace })},
 		{"sutra.log.level", "debug, info, warn, error (info)", func(s *settings, v string) error { return s.logLevel.UnmarshalText([]byte(v)) }},
 	}
@@ -164,15 +177,32 @@ func setKeys(s *settings, v string) error {
 	s.keys = nil
 	for part := range strings.SplitSeq(v, ",") {
 		role, secret, ok := strings.Cut(strings.TrimSpace(part), ":")
+		role, owner, _ := strings.Cut(role, "=")
 		r := httpapi.Role(role)
 		if !ok || secret == "" || r != httpapi.Admin && r != httpapi.Operate && r != httpapi.Worker {
 			return errors.New("use role:key, with role admin, operate or worker")
 		}
-		key := httpapi.Key{Role: r, Secret: secret}
+		if owner == "" {
+			owner = fmt.Sprintf("%s key %d", role, len(s.keys)+1)
+		}
+		key := httpapi.Key{Name: owner, Role: r, Secret: secret}
 		if at := strings.LastIndex(secret, "@"); at >= 0 {
 			key.Secret, key.Tenants = secret[:at], strings.Split(secret[at+1:], "+")
 		}
 		s.keys = append(s.keys, key)
+	}
+	return nil
+}
+
+// setBrokers reads name=address pairs. An address that is no reference stays as it is: its own transport refuses what it cannot read.
+func setBrokers(s *settings, v string) error {
+	s.brokers = map[string]string{}
+	for part := range strings.SplitSeq(v, ",") {
+		name, address, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok || name == "" || address == "" {
+			return errors.New("use name=address, as main=env:MAIN_BROKER")
+		}
+		s.brokers[name] = address
 	}
 	return nil
 }
@@ -203,7 +233,7 @@ func bind(cmd *cobra.Command) func() (settings, error) {
 				continue
 			}
 			if err := p.set(&s, value); err != nil {
-				if p.key == "sutra.admin.auth.keys" || p.key == "sutra.callback.secret" {
+				if p.key == "sutra.admin.auth.keys" || p.key == "sutra.callback.secret" || p.key == "sutra.brokers" {
 					value = "…" // secrets stay out of messages
 				}
 				return s, fault.PropertyInvalid.With("%s is %q: %w", p.key, value, err)

@@ -56,7 +56,7 @@ func dev() *cobra.Command {
 			return err
 		}
 		watcher := &watcher{process: p, dir: args[0], out: cmd.OutOrStdout(), findings: cmd.ErrOrStderr(), stop: make(chan struct{})}
-		return p.Run(cmd.Context(), p.grace, p.server, watcher)
+		return p.run(cmd.Context(), watcher)
 	}
 	return cmd
 }

@@ -82,7 +82,7 @@ func command() *cobra.Command {
 Exit codes: 0 done, 1 failed, 2 wrong arguments or configuration, 3 refused, 4 the database or the server cannot be reached.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage{err} })
-	root.AddCommand(dev(), serve(), initialize(), lintCommand(), pack(), deployCommand(), undeploy(), deployments(), instances(), migrate(), verify(), versionCommand())
+	root.AddCommand(dev(), serve(), initialize(), lintCommand(), pack(), deployCommand(), undeploy(), deployments(), instances(), audit(), migrate(), verify(), versionCommand())
 	return root
 }
 

@@ -182,13 +182,7 @@ func instances() *cobra.Command {
 		filters[name] = cmd.Flags().String(name, "", help)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		q := url.Values{}
-		for name, value := range filters {
-			if *value != "" {
-				q.Set(name, *value)
-			}
-		}
-		page, err := r.client().Instances(cmd.Context(), q)
+		page, err := r.client().Instances(cmd.Context(), query(filters))
 		if err != nil {
 			return told(err)
 		}
@@ -220,7 +214,69 @@ func instances() *cobra.Command {
 	one("resume ID", "Bring a FAILED instance back, with the event it failed at", func(ctx context.Context, c *client.Client, id string) (wire.Instance, error) {
 		return c.Resume(ctx, id, "replay")
 	})
+	one("retry ID", "Make the next attempt of paused calls now; a FAILED instance does again what it failed at", func(ctx context.Context, c *client.Client, id string) (wire.Instance, error) {
+		return c.RetryNow(ctx, id)
+	})
+	cmd.AddCommand(migrateInstances(), correctInstance())
 	return cmd
+}
+
+func correctInstance() *cobra.Command {
+	cmd := &cobra.Command{Use: "correct ID JSON", Short: "Write variables of an instance's process", Args: cobra.ExactArgs(2)}
+	r, _ := reach(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !json.Valid([]byte(args[1])) {
+			return usage{fmt.Errorf("%s is no JSON; variables are an object, as '{\"amount\": 3}'", args[1])}
+		}
+		i, err := r.client().Correct(cmd.Context(), args[0], json.RawMessage(args[1]))
+		if err != nil {
+			return told(err)
+		}
+		return show(cmd.OutOrStdout(), true, i, "")
+	}
+	return cmd
+}
+
+func audit() *cobra.Command {
+	cmd := &cobra.Command{Use: "audit", Short: "List what operators did, newest first", Args: cobra.NoArgs}
+	r, asJSON := reach(cmd)
+	filters := map[string]*string{}
+	for _, f := range [][2]string{
+		{"tenant", "tenant"},
+		{"instance", "instance id"},
+		{"actor", "who"},
+		{"action", "cancel, resume, correct, retry, migrate, redrive, retry-task, deploy, undeploy"},
+		{"since", "RFC 3339 time"},
+		{"until", "RFC 3339 time"},
+		{"after", "cursor"},
+		{"limit", "at most this many (50)"},
+	} {
+		filters[f[0]] = cmd.Flags().String(f[0], "", f[1])
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		page, err := r.client().Audit(cmd.Context(), query(filters))
+		if err != nil {
+			return told(err)
+		}
+		if *asJSON {
+			return show(cmd.OutOrStdout(), true, page, "")
+		}
+		return table(cmd.OutOrStdout(), false, page.Items, "AT\tACTOR\tACTION\tTENANT\tINSTANCE\tSUBJECT\tDETAIL", func(a wire.Audit) string {
+			return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", a.At.Format(time.RFC3339), a.Actor, a.Action, a.Tenant, a.Instance, a.Subject, a.Detail)
+		})
+	}
+	return cmd
+}
+
+// query is the filters that were given.
+func query(filters map[string]*string) url.Values {
+	q := url.Values{}
+	for name, value := range filters {
+		if *value != "" {
+			q.Set(name, *value)
+		}
+	}
+	return q
 }
 
 func show(w io.Writer, asJSON bool, v any, text string) error {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,10 +15,13 @@ import (
 
 	"github.com/sutra-engine/sutra/adapters/database"
 	"github.com/sutra-engine/sutra/adapters/httpapi"
+	"github.com/sutra-engine/sutra/adapters/nats"
+	"github.com/sutra-engine/sutra/adapters/rabbitmq"
 	"github.com/sutra-engine/sutra/adapters/system"
 	"github.com/sutra-engine/sutra/adapters/telemetry"
 	"github.com/sutra-engine/sutra/adapters/webhook"
 	"github.com/sutra-engine/sutra/app/replica"
+	"github.com/sutra-engine/sutra/core/channel"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
@@ -86,9 +91,17 @@ type process struct {
 	server   *httpapi.Server
 	listener net.Listener
 	grace    time.Duration
+	senders  []io.Closer
 }
 
-func (p process) run(ctx context.Context) error { return p.Run(ctx, p.grace, p.server) }
+// run serves until ctx ends, through the process's own door and more.
+func (p process) run(ctx context.Context, more ...replica.Door) error {
+	err := p.Run(ctx, p.grace, append(more, p.server)...)
+	for _, s := range p.senders {
+		err = errors.Join(err, s.Close())
+	}
+	return err
+}
 
 // assemble puts a process together.
 func assemble(ctx context.Context, s settings, store ports.Store, log *slog.Logger) (process, error) {
@@ -109,19 +122,25 @@ func assemble(ctx context.Context, s settings, store ports.Store, log *slog.Logg
 		return process{}, err
 	}
 	callback := webhook.NewCallback(s.replica.SendTimeout, secret, s.replica.CallbacksInside, system.Now)
+	queues, streams := &rabbitmq.Sender{}, &nats.Sender{}
+	secrets := system.Secrets{Brokers: s.brokers}
 	metrics := telemetry.New()
 	metrics.Backlog(store.Views(), store.Clock())
 	r := replica.New(replica.Deps{
-		Store: store, Config: s.replica, Secrets: system.Secrets{}, IDs: &system.IDs{}, Now: system.Now, Watch: metrics, Log: log,
+		Store: store, Config: s.replica, Secrets: secrets, IDs: &system.IDs{}, Now: system.Now, Watch: metrics, Log: log,
 		Name: host, Address: listener.Addr().String(),
-		Senders: map[string]ports.Sender{"http": sender, "https": sender, "callback+http": callback, "callback+https": callback},
+		Senders: map[string]ports.Sender{
+			"http": sender, "https": sender, "callback+http": callback, "callback+https": callback, "amqp": queues, "amqps": queues,
+			"nats": streams, "tls": streams,
+		},
+		Brokers: map[channel.Transport]ports.Broker{channel.RabbitMQ: rabbitmq.Broker{}, channel.NATS: nats.Broker{}},
 	})
 	server := httpapi.New(httpapi.Deps{
-		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
+		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Migrator: r.Operator, Reviver: r.Operator, Audits: store.Audits(), Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
 		Health: r, Metrics: metrics.Handler(), Clock: store.Clock(), Log: log, Keys: s.keys, MaxArchive: s.replica.Archives.Archive, MaxPayload: s.replica.MaxPayload,
 		Duration: duration, Open: s.open,
 	}, listener)
-	return process{r, server, listener, s.grace}, nil
+	return process{r, server, listener, s.grace, []io.Closer{queues, streams}}, nil
 }
 
 func migrate() *cobra.Command {

@@ -9,6 +9,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"  // the driver that administers PostgreSQL
 	_ "github.com/microsoft/go-mssqldb" // and SQL Server
+	_ "modernc.org/sqlite"              // and opens SQLite
 )
 
 // engine is how one kind of server is administered. It is data: statements, and where its parts are found.
@@ -47,6 +48,9 @@ func Open(address string) (*sql.DB, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, fmt.Errorf("address of a database: %w", err)
+	}
+	if u.Scheme == "sqlite" {
+		return sql.Open("sqlite", u.Path)
 	}
 	e, ok := engines[u.Scheme]
 	if !ok {

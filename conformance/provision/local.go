@@ -42,32 +42,34 @@ func onMachine(e engine) (Source, error) {
 		return Source{}, err
 	}
 	return Source{Dialect: e.name, Where: p.where, start: func(ctx context.Context) (*Server, error) {
-		host, admin, err := install(ctx, e, p)
+		password := random(16)
+		host, err := install(ctx, e.name, p, password)
 		if err != nil {
 			return nil, err
 		}
+		admin := &url.URL{Scheme: e.name, User: url.UserPassword(p.user, password), Host: host.address(), Path: "/"}
 		return &Server{Dialect: e.name, engine: e, host: host, admin: admin}, nil
 	}}, nil
 }
 
 // install makes a data directory, and starts the server on it.
-func install(ctx context.Context, e engine, p program) (*local, *url.URL, error) {
-	dir, err := os.MkdirTemp("", "sutra-"+e.name+"-")
+func install(ctx context.Context, name string, p program, password string) (*local, error) {
+	dir, err := os.MkdirTemp("", "sutra-"+name+"-")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	l := &local{program: p, dir: dir}
-	password := random(16)
 	err = l.fill(ctx, password)
 	if err == nil {
 		err = l.Start(ctx)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, l.Close())
+		return nil, errors.Join(err, l.Close())
 	}
-	admin := &url.URL{Scheme: e.name, User: url.UserPassword(p.user, password), Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(l.port)), Path: "/"}
-	return l, admin, nil
+	return l, nil
 }
+
+func (l *local) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(l.port)) }
 
 func (l *local) fill(ctx context.Context, password string) error {
 	if err := process.Own(l.dir); err != nil {
@@ -82,9 +84,11 @@ func (l *local) fill(ctx context.Context, password string) error {
 			return err
 		}
 	}
-	for _, words := range l.program.install(l.dir, password) {
-		if out, err := l.command(ctx, words).CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s", words[0], err, out)
+	if l.program.install != nil {
+		for _, words := range l.program.install(l.dir, password) {
+			if out, err := l.command(ctx, words).CombinedOutput(); err != nil {
+				return fmt.Errorf("%s: %w: %s", words[0], err, out)
+			}
 		}
 	}
 	port, err := process.FreePort(ctx)

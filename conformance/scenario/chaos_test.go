@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,8 +17,12 @@ var chaos = flag.Duration("chaos", time.Minute, "how long replicas are killed in
 // Four replicas, instances that each wait for a message and a timer and emit once, and a replica killed every other second. The ledger
 // that must reconcile is outside the engine: what clients were told, and what the receiver got.
 func TestRandomKillsLoseAndDoubleNothing(t *testing.T) {
-	const number, size = 2000, 4
-	f := fleet(t, scenario.Settings{"sutra.datasource.max-connections": "16"})
+	const number = 2000
+	size := 4
+	if *dialect == "sqlite" {
+		size = 1
+	}
+	f, _ := parts(t, scenario.Settings{"sutra.datasource.max-connections": "16"})
 	c := &crew{fleet: f}
 	for range size {
 		c.join()
@@ -74,12 +79,13 @@ func (c *crew) join() {
 // replaceOne kills one at random; another joins.
 func (c *crew) replaceOne() {
 	c.mu.Lock()
-	i := rand.IntN(len(c.replicas))
-	victim := c.replicas[i]
-	c.replicas = append(c.replicas[:i:i], c.replicas[i+1:]...)
+	victim := c.replicas[rand.IntN(len(c.replicas))]
 	c.mu.Unlock()
 	victim.Kill()
 	c.join()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.replicas = slices.DeleteFunc(c.replicas, func(r *scenario.Replica) bool { return r == victim })
 }
 
 // insist sends a message until some replica has taken it.

@@ -106,6 +106,39 @@ func TestRefusedClaimLeavesTheRowAsItWas(t *testing.T) {
 	wantShippedOnce(t, f, 1)
 }
 
+// Nudges for an instance that a holds are taken up by b, bounce off the claim, and are applied when a has let go: each once.
+func TestWorkForAHeldInstanceBouncesAndCompletes(t *testing.T) {
+	const nudges = 10
+	f := fleet(t, scenario.Settings{"sutra.instance.claim-timeout": "PT5M", "scenario.slow": "http://127.0.0.1:1"})
+	b := f.Start("b")
+	b.Deploy(crowd)
+	b.MustSend(scenario.Message{Channel: "begin", Event: "begin", Body: order{nudges}})
+	p := f.Proxy()
+	a := f.Launch("a", scenario.Settings{"sutra.datasource.url": f.Through(p)}).AwaitReady()
+	b.Pause() // so that a takes up the first itself
+	p.Hold(commits)
+	a.MustSend(nudge(1))
+	ledger := f.Ledger()
+	f.Eventually("a holds the instance", func() error {
+		if n := ledger.Count(held); n != 1 {
+			return fmt.Errorf("got %d claims, want 1", n)
+		}
+		return nil
+	})
+	b.Continue()
+	for i := 2; i <= nudges; i++ {
+		b.MustSend(nudge(i))
+	}
+	f.Eventually("b is refused the claim", func() error {
+		if n := b.Metric("sutra_claims_refused_total", ""); n < 2 {
+			return fmt.Errorf("%d claims were refused", n)
+		}
+		return nil
+	})
+	p.Release()
+	wantApplied(t, f, nudges)
+}
+
 // A is stopped between its claim and its commit for longer than the claim timeout, and wakes when the sweep has freed its claim. Nobody
 // has taken the instance since, so nothing but owner and epoch can tell A that it comes too late.
 func TestSweptOwnersCommitWritesNothingAndSaysSo(t *testing.T) {

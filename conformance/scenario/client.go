@@ -3,11 +3,15 @@ package scenario
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sutra-engine/sutra/client/wire"
@@ -125,7 +129,13 @@ func (r *Replica) MustSend(m Message) Answer {
 // Deploy seals a package directory and deploys it to the whole fleet.
 func (r *Replica) Deploy(dir string) wire.Deployment {
 	r.fleet.t.Helper()
-	sealed, err := archive.Seal(os.DirFS(dir), archive.Default())
+	return r.DeployFiles(dir, os.DirFS(dir))
+}
+
+// DeployFiles is Deploy of a package that is in no directory.
+func (r *Replica) DeployFiles(dir string, files fs.FS) wire.Deployment {
+	r.fleet.t.Helper()
+	sealed, err := archive.Seal(files, archive.Default())
 	if err != nil {
 		r.fleet.t.Fatalf("seal %s: %v", dir, err)
 	}
@@ -136,6 +146,38 @@ func (r *Replica) Deploy(dir string) wire.Deployment {
 	var d wire.Deployment
 	r.decode(a, &d)
 	return d
+}
+
+// Undeploy drains a revision.
+func (r *Replica) Undeploy(id string) {
+	r.fleet.t.Helper()
+	a, err := r.Call(Request{Method: http.MethodDelete, Path: "/admin/deployments/" + id, Key: AdminKey})
+	if err != nil || a.Status != http.StatusOK {
+		r.fleet.t.Fatalf("undeploy %s on %s: got %s, %v; want 200", id, r.Name, a, err)
+	}
+}
+
+// Metric is the sum of a counter over all series that have a label; empty: over all.
+func (r *Replica) Metric(name, label string) int {
+	r.fleet.t.Helper()
+	a, err := r.Call(Request{Method: http.MethodGet, Path: "/metrics"})
+	if err != nil || a.Status != http.StatusOK {
+		r.fleet.t.Fatalf("metrics of %s: got %d, %v", r.Name, a.Status, err)
+	}
+	var sum float64
+	for line := range strings.Lines(string(a.Body)) {
+		fields := strings.Fields(line)
+		series, _, _ := strings.Cut(line, "{")
+		if len(fields) != 2 || strings.Fields(series)[0] != name || !strings.Contains(line, label) {
+			continue
+		}
+		n, err := strconv.ParseFloat(fields[1], 64)
+		if err != nil {
+			r.fleet.t.Fatalf("metrics of %s: %q: %v", r.Name, line, err)
+		}
+		sum += n
+	}
+	return int(sum)
 }
 
 // Instance reads one instance.
@@ -178,4 +220,20 @@ func (r *Replica) decode(a Answer, into any) {
 	if err := json.Unmarshal(a.Body, into); err != nil {
 		r.fleet.t.Fatalf("%s answered %s: %v", r.Name, a, err)
 	}
+}
+
+// Command runs the engine's binary as an operator would, against this replica. It answers what was printed, and the exit code.
+func (r *Replica) Command(args ...string) (string, int) {
+	r.fleet.t.Helper()
+	cmd := exec.CommandContext(r.fleet.t.Context(), r.fleet.stage.Binary, args...)
+	cmd.Env = append(os.Environ(), "SUTRA_URL="+r.URL, "SUTRA_KEY="+AdminKey)
+	cmd.Dir = r.fleet.home
+	out, err := cmd.CombinedOutput()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		return string(out), failed.ExitCode()
+	}
+	if err != nil {
+		r.fleet.t.Fatalf("sutra %v: %v", args, err)
+	}
+	return string(out), 0
 }

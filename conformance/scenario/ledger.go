@@ -26,12 +26,17 @@ func (f *Fleet) Ledger() *Ledger {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			f.t.Errorf("close the ledger: %v", err)
-		}
-	})
-	return &Ledger{fleet: f, db: db}
+	l := &Ledger{fleet: f, db: db}
+	f.t.Cleanup(l.Close)
+	return l
+}
+
+// Close lets go of the database, which SQLite's replicas want for themselves. It is done at the end of the test anyhow.
+func (l *Ledger) Close() {
+	l.fleet.t.Helper()
+	if err := l.db.Close(); err != nil {
+		l.fleet.t.Errorf("close the ledger: %v", err)
+	}
 }
 
 // Count answers the one number of a query.

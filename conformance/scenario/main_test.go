@@ -3,6 +3,7 @@ package scenario_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -34,7 +35,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
-	if err := stage.Close(); err != nil {
+	if err := errors.Join(stage.Close(), closeBrokers()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -49,6 +50,30 @@ func fleet(t *testing.T, settings scenario.Settings) *scenario.Fleet {
 	}
 	t.Parallel()
 	return stage.Fleet(t, settings)
+}
+
+// parts is a fleet on any dialect, with its replicas. SQLite serves one process, which then plays every part.
+func parts(t *testing.T, settings scenario.Settings, names ...string) (*scenario.Fleet, []*scenario.Replica) {
+	t.Helper()
+	t.Parallel()
+	f := stage.Fleet(t, settings)
+	all := make([]*scenario.Replica, len(names))
+	for i, name := range names {
+		if i > 0 && *dialect == "sqlite" {
+			all[i] = all[0]
+			continue
+		}
+		all[i] = f.Start(name)
+	}
+	return f, all
+}
+
+// heir is who goes on when a replica is dead: the other, or where that was the same process, the next one.
+func heir(f *scenario.Fleet, dead, other *scenario.Replica) *scenario.Replica {
+	if other != dead {
+		return other
+	}
+	return f.Start(dead.Name + "-again")
 }
 
 // alone is a stage whose server no other test uses, so that it may be broken.

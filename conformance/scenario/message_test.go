@@ -14,8 +14,8 @@ import (
 var counter = filepath.Join("testdata", "counter")
 
 func TestStartedThroughOneResumedThroughTheOther(t *testing.T) {
-	f := fleet(t, nil)
-	a, b := f.Start("a"), f.Start("b")
+	f, crew := parts(t, nil, "a", "b")
+	a, b := crew[0], crew[1]
 	a.Deploy(orders)
 	id := park(t, a, 1)[1]
 	if got := b.Instance(id).Status; got != "suspended" {
@@ -28,8 +28,8 @@ func TestStartedThroughOneResumedThroughTheOther(t *testing.T) {
 
 func TestSameEventOnTwoReplicasStartsOnce(t *testing.T) {
 	const events = 100
-	f := fleet(t, nil)
-	a, b := f.Start("a"), f.Start("b")
+	_, crew := parts(t, nil, "a", "b")
+	a, b := crew[0], crew[1]
 	a.Deploy(orders)
 	each(events, func(i int) {
 		var answers [2]scenario.Answer
@@ -53,12 +53,12 @@ func TestSameEventOnTwoReplicasStartsOnce(t *testing.T) {
 	}
 }
 
-// Four clients each send four ticks, one after the other, half of them to each replica. Every tick is applied, once, and the ticks of
-// one client in its order.
+// Four clients each send four ticks, one after the other and each of them twice at once, half of them to each replica. Every tick is
+// applied, once, and the ticks of one client in its order.
 func TestConcurrentRelaysApplyOneAfterTheOther(t *testing.T) {
 	const clients, ticks = 4, 4
-	f := fleet(t, nil)
-	a, b := f.Start("a"), f.Start("b")
+	f, crew := parts(t, nil, "a", "b")
+	a, b := crew[0], crew[1]
 	a.Deploy(counter)
 	a.MustSend(scenario.Message{Channel: "counter", Event: "counter", Body: map[string]int{"number": 1, "until": clients * ticks}})
 	f.Flood(clients, func(c int) {
@@ -69,9 +69,11 @@ func TestConcurrentRelaysApplyOneAfterTheOther(t *testing.T) {
 		for n := range ticks {
 			number := 10*c + n
 			m := scenario.Message{Channel: "tick", Event: fmt.Sprintf("tick-%d", number), Body: map[string]int{"counter": 1, "number": number}}
-			if answer, err := r.Insist(m); err != nil || !answer.Good() {
-				t.Errorf("tick %d: got %s, %v; want it taken", number, answer, err)
-			}
+			f.Flood(2, func(int) {
+				if answer, err := r.Insist(m); err != nil || !answer.Good() {
+					t.Errorf("tick %d: got %s, %v; want it taken", number, answer, err)
+				}
+			})
 		}
 	})
 	wantEnded(t, f, a, 1)

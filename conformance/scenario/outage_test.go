@@ -34,10 +34,32 @@ func TestDatabaseAwayAtStartIsSaidAndRetriedThenEndsTheProcess(t *testing.T) {
 	}
 }
 
+// A wrong password is no outage: the process ends at once and says what to correct.
+func TestWrongPasswordIsSaidAtOnce(t *testing.T) {
+	f := fleet(t, nil)
+	u, err := url.Parse(f.Database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(u.User.Username(), "certainly-wrong")
+	r := f.Launch("a", scenario.Settings{"sutra.datasource.url": u.String(), "sutra.datasource.connect-timeout": "PT60S"})
+	if code := r.AwaitExit(20 * time.Second); code <= 0 {
+		t.Errorf("got exit code %d, want one above 0", code)
+	}
+	log := r.Log()
+	if !strings.Contains(log, "SUTRA.STORE.ACCESS.DENIED") || !strings.Contains(log, "sutra.datasource.url") || strings.Contains(log, "certainly-wrong") {
+		t.Errorf("the log does not say what to correct, or tells the password:\n%s", log)
+	}
+}
+
+// patient is for a database that comes and goes: a send has to be settled within the claim timeout of its stamp, or another replica makes
+// it again, and a machine under load takes its time over that.
+var patient = scenario.Settings{"sutra.outbox.claim-timeout": "PT15S"}
+
 func TestDatabaseAwayWhileRunningLosesNothing(t *testing.T) {
 	const parked, during = 20, 40
 	s := alone(t)
-	f := s.Fleet(t, nil)
+	f := s.Fleet(t, patient)
 	a := f.Start("a")
 	a.Deploy(orders)
 	park(t, a, parked)
@@ -83,7 +105,7 @@ func TestDatabaseAwayWhileRunningLosesNothing(t *testing.T) {
 func TestDatabaseKilledUnderLoadLosesAndDoublesNothing(t *testing.T) {
 	const number, kills = 300, 3
 	s := alone(t)
-	f := s.Fleet(t, nil)
+	f := s.Fleet(t, patient)
 	a, b := f.Start("a"), f.Start("b")
 	a.Deploy(orders)
 	done := make(chan struct{})
@@ -109,7 +131,7 @@ func TestDatabaseKilledUnderLoadLosesAndDoublesNothing(t *testing.T) {
 func TestKilledConnectionsLoseAndDoubleNothing(t *testing.T) {
 	const number = 300
 	s := alone(t)
-	f := s.Fleet(t, nil)
+	f := s.Fleet(t, patient)
 	a, b := f.Start("a"), f.Start("b")
 	a.Deploy(orders)
 	ended := 0
@@ -132,7 +154,7 @@ func TestKilledConnectionsLoseAndDoubleNothing(t *testing.T) {
 func TestFailoverToReadOnlyAndBackLosesAndDoublesNothing(t *testing.T) {
 	const number = 200
 	s := alone(t)
-	f := s.Fleet(t, nil)
+	f := s.Fleet(t, patient)
 	a, b := f.Start("a"), f.Start("b")
 	a.Deploy(orders)
 	during(func() { crossOver(t, a, b, number) }, func() {

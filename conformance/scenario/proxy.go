@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Proxy stands between a replica and its database, and holds back what the replica says. So a test stops a replica at a place of its
+// Proxy stands between a replica and its database, or its broker, and holds back what the replica says. So a test stops a replica at a place of its
 // choosing: between the claim of an instance and the commit of its step, say, with nothing planted in the database by hand.
 type Proxy struct {
 	listener net.Listener
@@ -17,6 +17,7 @@ type Proxy struct {
 	hold  []byte        // what begins to hold a connection; nil: nothing
 	gate  chan struct{} // closed by Release
 	conns map[net.Conn]struct{}
+	held  int // connections that were ever kept back
 	pumps sync.WaitGroup
 }
 
@@ -27,12 +28,18 @@ func (f *Fleet) Proxy() *Proxy {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	return f.ProxyTo(u.Host)
+}
+
+// ProxyTo starts a proxy to another server that a replica speaks to.
+func (f *Fleet) ProxyTo(address string) *Proxy {
+	f.t.Helper()
 	var config net.ListenConfig
 	l, err := config.Listen(f.t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	p := &Proxy{listener: l, target: u.Host, gate: make(chan struct{}), conns: map[net.Conn]struct{}{}}
+	p := &Proxy{listener: l, target: address, gate: make(chan struct{}), conns: map[net.Conn]struct{}{}}
 	p.pumps.Go(p.accept)
 	f.t.Cleanup(func() {
 		if err := p.close(); err != nil {
@@ -42,7 +49,7 @@ func (f *Fleet) Proxy() *Proxy {
 	return p
 }
 
-// Address is where the replica finds the database.
+// Address is where the replica finds the server.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
 // Hold keeps back, connection by connection, what the replica sends from the words on. Other connections go on.
@@ -50,6 +57,13 @@ func (p *Proxy) Hold(words string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hold = []byte(words)
+}
+
+// Held is how many connections were kept back so far.
+func (p *Proxy) Held() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held
 }
 
 // Release sends on what was kept back, and holds nothing any more.
@@ -81,13 +95,13 @@ func (p *Proxy) accept() {
 		}
 		server, err := net.Dial("tcp", p.target) //nolint:noctx // loopback, and closed with the proxy
 		if err != nil {
-			_ = client.Close() // the database is away: so says the proxy
+			_ = client.Close() // the server is away: so says the proxy
 			continue
 		}
 		p.mu.Lock()
 		p.conns[client], p.conns[server] = struct{}{}, struct{}{}
 		p.mu.Unlock()
-		p.pumps.Go(func() { p.pump(server, client, p.held) })
+		p.pumps.Go(func() { p.pump(server, client, p.keep) })
 		p.pumps.Go(func() { p.pump(client, server, nil) })
 	}
 }
@@ -114,13 +128,14 @@ func (p *Proxy) pump(to, from net.Conn, ask func([]byte) <-chan struct{}) {
 	}
 }
 
-// held answers the gate that these bytes have to wait at, or nil.
-func (p *Proxy) held(b []byte) <-chan struct{} {
+// keep answers the gate that these bytes have to wait at, or nil.
+func (p *Proxy) keep(b []byte) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.hold == nil || !bytes.Contains(b, p.hold) {
 		return nil
 	}
+	p.held++
 	return p.gate
 }
 

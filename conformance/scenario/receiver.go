@@ -18,6 +18,7 @@ type Receiver struct {
 	mu     sync.Mutex
 	counts map[string]int
 	bodies map[string]string
+	first  map[string]time.Time
 	status int           // 0: 200
 	delay  time.Duration // before an answer
 }
@@ -25,7 +26,7 @@ type Receiver struct {
 // Receive starts a receiver. It ends with the test.
 func Receive(t testing.TB) *Receiver {
 	t.Helper()
-	r := &Receiver{counts: map[string]int{}, bodies: map[string]string{}}
+	r := &Receiver{counts: map[string]int{}, bodies: map[string]string{}, first: map[string]time.Time{}}
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
 	r.URL = server.URL
@@ -43,6 +44,9 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	status, delay := r.status, r.delay
 	r.counts[key]++
 	r.bodies[key] = string(body)
+	if r.counts[key] == 1 {
+		r.first[key] = time.Now()
+	}
 	r.mu.Unlock()
 	if delay > 0 {
 		time.Sleep(delay)
@@ -64,6 +68,13 @@ func (r *Receiver) Deliveries() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.counts)
+}
+
+// Arrivals are when each key arrived first.
+func (r *Receiver) Arrivals() map[string]time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.first)
 }
 
 // Bodies are what arrived last under each key.

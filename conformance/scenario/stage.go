@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"testing"
 
 	"github.com/sutra-engine/sutra/conformance/provision"
 )
@@ -27,16 +28,32 @@ func Prepare(ctx context.Context, dialect, dsn string, flags ...string) (*Stage,
 		return nil, err
 	}
 	s := &Stage{Binary: filepath.Join(dir, "sutra")}
-	args := append([]string{"build", "-o", s.Binary}, flags...)
-	build := exec.CommandContext(ctx, "go", append(args, "github.com/sutra-engine/sutra/cmd/sutra")...)
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, errors.Join(fmt.Errorf("build the engine: %w: %s", err, out), os.RemoveAll(dir))
+	if err := build(ctx, s.Binary, flags...); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	s.Server, err = provision.Start(ctx, dialect, dsn)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return s, nil
+}
+
+// Built is the same stage with a binary that was built in another way.
+func (s *Stage) Built(t testing.TB, flags ...string) *Stage {
+	t.Helper()
+	other := &Stage{Binary: filepath.Join(t.TempDir(), "sutra"), Server: s.Server}
+	if err := build(t.Context(), other.Binary, flags...); err != nil {
+		t.Fatal(err)
+	}
+	return other
+}
+
+func build(ctx context.Context, binary string, flags ...string) error {
+	args := append([]string{"build", "-o", binary}, flags...)
+	if out, err := exec.CommandContext(ctx, "go", append(args, "github.com/sutra-engine/sutra/cmd/sutra")...).CombinedOutput(); err != nil {
+		return fmt.Errorf("build the engine: %w: %s", err, out)
+	}
+	return nil
 }
 
 // Close ends the server and removes the binary.

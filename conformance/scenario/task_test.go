@@ -24,8 +24,7 @@ func TestWorkersDrainTasksEachOnce(t *testing.T) {
 	if *dialect == "postgres" {
 		number = 10000
 	}
-	f := fleet(t, nil)
-	replicas := []*scenario.Replica{f.Start("a"), f.Start("b"), f.Start("c")}
+	f, replicas := parts(t, nil, "a", "b", "c")
 	replicas[0].Deploy(jobs)
 	begun := time.Now()
 	each(number, func(i int) {
@@ -79,8 +78,8 @@ func TestWorkersDrainTasksEachOnce(t *testing.T) {
 
 func TestKilledWorkerCostsOneLockAndStaleOnesAreTold(t *testing.T) {
 	const lock = 2 * time.Second
-	f := fleet(t, nil)
-	a, b := f.Start("a"), f.Start("b")
+	f, crew := parts(t, nil, "a", "b")
+	a, b := crew[0], crew[1]
 	a.Deploy(jobs)
 	a.MustSend(job(1))
 	dead, next := worker{a, "dead"}, worker{b, "next"}

@@ -335,7 +335,7 @@ func eachLegHoldsBack(t *testing.T, h Harness) {
 	retire("nothing left", ports.Done, ports.Counts{})
 	retire("again", ports.Done, ports.Counts{})
 	f.want("retired", f.rows("deployment", "phase = 'retired'"), 1)
-	again, err := a.Tasks().Retry(f.Context(), ports.TaskLock{Tenant: f.tenant, ID: n.Tasks[0].ID}, 3)
+	again, err := a.Tasks().Retry(f.Context(), ports.TaskLock{Tenant: f.tenant, ID: n.Tasks[0].ID}, 3, f.deed("retry-task"))
 	f.must(err)
 	f.settled("retry of a retired revision's task", again, ports.Done)
 	f.want("draining again", f.rows("deployment", "phase = 'draining'"), 1)

@@ -192,6 +192,11 @@ func (f *fixture) commit(s ports.Store, st ports.Step) ports.Answer {
 	return s.Instances().Commit(f.Context(), []ports.Step{st})[0]
 }
 
+// deed is an action of an operator.
+func (f *fixture) deed(action string) ports.Audit {
+	return ports.Audit{ID: f.ids.New(), Tenant: f.tenant, Actor: "somebody", Action: action, Subject: "x", Detail: []byte(`{"why":"\u00fc"}`)}
+}
+
 // load reads one instance.
 func (f *fixture) load(id ports.InstanceID) ports.Instance {
 	f.Helper()

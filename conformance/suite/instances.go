@@ -32,6 +32,8 @@ func instanceTests() []test {
 		{"FailedInstanceKeepsItsAliases", failedInstance},
 		{"StartedByNobodyNeedsNoMessage", startedByNobody},
 		{"MoveNeedsAnActiveRevision", moveNeedsAnActiveRevision},
+		{"MoveKeepsWhatRowsAloneKnow", moveKeepsWhatRowsKnow},
+		{"MoveLeavesALockedTaskItsTopic", moveLeavesALockedTaskItsTopic},
 	}
 }
 
@@ -415,4 +417,71 @@ func moveNeedsAnActiveRevision(t *testing.T, h Harness) {
 	f.want("deployment", got.Deployment, to)
 	f.want("process", got.Process, "order2")
 	f.want("tasks that moved along", f.rows("task", fmt.Sprintf("deployment = '%s'", to)), 1)
+}
+
+// moving is a step that moves an instance to a new revision and changes nothing else.
+func (f *fixture) moving(id ports.InstanceID, to ports.DeploymentID) ports.Step {
+	f.Helper()
+	st := f.step(f.own(f.store, ports.Owner("a/operator/"+f.next()), id))
+	st.Consumed, st.Drop, st.Rows = nil, ports.Dropped{}, ports.Rows{}
+	st.Move = &ports.Move{To: to, Module: f.module, Process: "order"}
+	return st
+}
+
+func moveKeepsWhatRowsKnow(t *testing.T, h Harness) {
+	f := shared(t, h)
+	n, other := f.fresh(), f.fresh()
+	n.Tasks = []ports.Task{f.task("work")}
+	n.Waits = append(n.Waits, ports.Wait{ID: 3, Kind: ports.WaitTask, Node: "work"})
+	f.start(n, other)
+	got, err := f.store.Tasks().Take(f.Context(), ports.TaskAsk{Topics: []ports.TaskTopic{{Name: f.topic("work"), Lock: time.Hour}}, Worker: "w", Max: 1})
+	f.must(err)
+	armed := f.clock.Now()
+	f.clock.move(time.Minute)
+	st := f.moving(n.ID, f.deploy("2").ID)
+	due := armed.Add(2 * time.Hour)
+	st.Move.Waits = []ports.Wait{
+		{ID: 1, Kind: ports.WaitMessage, Node: "paid2", Name: ports.NewKey("message", "payments2")},
+		{ID: 2, Kind: ports.WaitTimer, Node: "late2", Due: due},
+	}
+	st.Move.Tasks = []ports.Task{{ID: n.Tasks[0].ID, Node: "work2", Headers: []byte(`{"a":"b"}`), Open: true}}
+	f.settled("move", f.commit(f.store, st), ports.Done)
+	waits, err := f.store.Views().Waits(f.Context(), n.Ref)
+	f.must(err)
+	f.want("waits", len(waits), 3)
+	f.want("renamed", []any{waits[0].Node, waits[0].Name, waits[0].Armed}, []any{"paid2", ports.NewKey("message", "payments2"), armed})
+	f.want("due", []any{waits[1].Node, waits[1].Due, waits[1].Attempt, waits[1].Armed}, []any{"late2", due, due, armed})
+	f.want("left alone", []any{waits[2].Node, waits[2].Armed}, []any{"work", armed})
+	tasks, err := f.store.Tasks().Read(f.Context(), []ports.TaskLock{{Tenant: f.tenant, ID: n.Tasks[0].ID}})
+	f.must(err)
+	task := tasks[0]
+	f.want("task", []any{task.Node, string(task.Headers), task.Open, task.Topic}, []any{"work2", `{"a":"b"}`, true, f.topic("work")})
+	f.want("its lock", []any{task.Worker, task.Epoch, task.LockUntil}, []any{"w", got[0].Epoch, got[0].LockUntil})
+	f.want("another's waits", f.rows("wait", "node = 'paid'"), 1)
+	f.want("emissions that stay with their revision", f.rows("outbox", fmt.Sprintf("deployment = '%s'", f.active)), 2)
+}
+
+func moveLeavesALockedTaskItsTopic(t *testing.T, h Harness) {
+	f := shared(t, h)
+	n := f.fresh()
+	n.Tasks = []ports.Task{f.task("work")}
+	f.start(n)
+	ask := ports.TaskAsk{Topics: []ports.TaskTopic{{Name: f.topic("work"), Lock: time.Hour}}, Worker: "w", Max: 1}
+	got, err := f.store.Tasks().Take(f.Context(), ask)
+	f.must(err)
+	to := f.deploy("2").ID
+	st := f.moving(n.ID, to)
+	st.Move.Topics = []ports.Task{{ID: n.Tasks[0].ID, Topic: f.topic("other")}}
+	f.settled("while a worker has it", f.commit(f.store, st), ports.LockLost)
+	f.want("deployment", f.load(n.ID).Deployment, f.active)
+	failed, err := f.store.Tasks().Fail(f.Context(), []ports.FailedTask{{
+		TaskLock: ports.TaskLock{Tenant: f.tenant, ID: got[0].Task.ID, Worker: "w"}, Retries: 1, After: time.Hour, Error: "x",
+	}})
+	f.must(err)
+	f.settled("the worker gives it back", failed[0], ports.Done)
+	f.settled("given back, though not due", f.commit(f.store, st), ports.Done)
+	f.want("topic", f.rows("task", fmt.Sprintf("topic = '%s'", f.topic("other"))), 1)
+	again := f.moving(n.ID, to)
+	again.Move.Topics = []ports.Task{{ID: f.ids.New(), Topic: f.topic("other")}}
+	f.settled("a task that is not there", f.commit(f.store, again), ports.Gone)
 }

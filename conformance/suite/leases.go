@@ -15,6 +15,9 @@ func leaseTests() []test {
 		{"GivingBackEndsATermAtOnce", givingBack},
 		{"SixteenContendersHaveOneLeader", sixteenContenders},
 		{"StepOfAPassedTermIsStale", stepOfAPassedTerm},
+		{"MessageOfAPassedTermLeavesNoTrace", messageOfAPassedTerm},
+		{"StartOfAPassedTermLeavesNoTrace", startOfAPassedTerm},
+		{"OnePassedTermOfTwoIsEnough", onePassedTerm},
 		{"ClockThatIsOffGetsNoLease", clockThatIsOff},
 	}
 }
@@ -109,10 +112,67 @@ func stepOfAPassedTerm(t *testing.T, h Harness) {
 	st := f.step(f.own(a, "a/1", n.ID))
 	f.clock.move(ttl)
 	now := f.hold(a, role, "a", ports.Done)
-	st.Lease = &old
+	st.Leases = []ports.Term{old}
 	f.settled("under the old term", f.commit(a, st), ports.Stale)
-	st.Lease = &now
+	st.Leases = []ports.Term{now}
 	f.settled("under the term that stands", f.commit(a, st), ports.Done)
+}
+
+// Two consumers of a singleton channel are connected for a moment: the message of the one whose term has passed counts for nothing.
+func messageOfAPassedTerm(t *testing.T, h Harness) {
+	f := shared(t, h)
+	a := f.open(Replica{Bold: true})
+	role := "role " + f.tenant
+	old := f.hold(a, role, "a", ports.Done)
+	f.clock.move(ttl)
+	now := f.hold(a, role, "b", ports.Done)
+	late, free, standing := f.message("late"), f.message("of no role"), f.message("standing")
+	late.Leases, standing.Leases = []ports.Term{old}, []ports.Term{now}
+	got := a.Inbox().Accept(f.Context(), []ports.Message{late, free, standing})
+	f.settled("under the old term", got[0], ports.Stale)
+	f.settled("its neighbour of no role", got[1], ports.Done)
+	f.settled("its neighbour of the term that stands", got[2], ports.Done)
+	left, err := a.Inbox().Replies(f.Context(), []ports.InboxRef{late.InboxRef})
+	f.must(err)
+	f.want("rows of the late message", len(left), 0)
+	late.Leases = []ports.Term{now}
+	f.settled("by the leader", a.Inbox().Accept(f.Context(), []ports.Message{late})[0], ports.Done)
+	late.Leases = []ports.Term{old}
+	f.settled("late, when it is there", a.Inbox().Accept(f.Context(), []ports.Message{late})[0], ports.Duplicate)
+}
+
+func startOfAPassedTerm(t *testing.T, h Harness) {
+	f := shared(t, h)
+	a := f.open(Replica{Bold: true})
+	role := "role " + f.tenant
+	old := f.hold(a, role, "a", ports.Done)
+	f.clock.move(ttl)
+	now := f.hold(a, role, "b", ports.Done)
+	n := f.fresh()
+	n.Leases = []ports.Term{old}
+	f.settled("under the old term", a.Instances().Start(f.Context(), []ports.NewInstance{n})[0], ports.Stale)
+	left, err := a.Instances().Load(f.Context(), []ports.Ref{n.Ref})
+	f.must(err)
+	f.want("instances", len(left), 0)
+	n.Leases = []ports.Term{now}
+	f.start(n)
+}
+
+func onePassedTerm(t *testing.T, h Harness) {
+	f := shared(t, h)
+	a := f.open(Replica{Bold: true})
+	one, two := "role 1 "+f.tenant, "role 2 "+f.tenant
+	old, other := f.hold(a, one, "a", ports.Done), f.hold(a, two, "a", ports.Done)
+	f.must(a.Leases().GiveBack(f.Context(), []ports.Term{old}))
+	f.hold(a, one, "b", ports.Done)
+	n := f.parked(1)[0]
+	st := f.step(f.own(a, "a/1", n.ID))
+	for _, both := range [][]ports.Term{{old, other}, {other, old}} {
+		st.Leases = both
+		f.settled("under an old term and one that stands", f.commit(a, st), ports.Stale)
+	}
+	st.Leases = []ports.Term{other}
+	f.settled("under the one that stands", f.commit(a, st), ports.Done)
 }
 
 func clockThatIsOff(t *testing.T, h Harness) {

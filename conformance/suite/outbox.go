@@ -124,7 +124,7 @@ func poisonedStays(t *testing.T, h Harness) {
 	f.want("shown", []any{len(view), view[0].LastError, view[0].Poisoned, view[0].Attempts}, []any{1, "refused", true, 1})
 	redrive := func(what string, want ports.Outcome) {
 		t.Helper()
-		out, err := f.store.Outbox().Redrive(f.Context(), f.tenant, got[0].ID)
+		out, err := f.store.Outbox().Redrive(f.Context(), f.tenant, got[0].ID, f.deed("redrive"))
 		f.must(err)
 		f.settled(what, out, want)
 	}
@@ -154,7 +154,7 @@ func settlingWritesItsDelivery(t *testing.T, h Harness) {
 		f.must(err)
 		f.settled("settle", out[0], ports.Done)
 		f.want("deliveries", f.rows("inbox", "channel = '~' AND state = 'pending'"), want)
-		if _, err := f.store.Outbox().Redrive(f.Context(), f.tenant, got[0].ID); err != nil {
+		if _, err := f.store.Outbox().Redrive(f.Context(), f.tenant, got[0].ID, f.deed("redrive")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -55,6 +55,10 @@ type Words struct {
 	Columns string                            // a query: table, column, type, YES or NO for nullable, place in the primary key or 0
 	Uniques string                            // a query: the names of unique indexes that are no primary key
 	Types   map[string]string                 // ours → the dialect's, as Columns says them
+	// Sessions is a query for the ids of all connections but the administrator's own; empty: there are none. End ends one, with its id
+	// behind; empty: the query itself ends them.
+	Sessions string
+	End      string
 }
 
 type test struct {
@@ -67,7 +71,7 @@ func Run(t *testing.T, h Harness) {
 	var all []test
 	for _, part := range [][]test{
 		instanceTests(), claimTests(), inboxTests(), correlationTests(), deploymentTests(), outboxTests(), timerTests(), leaseTests(),
-		taskTests(), operationTests(), viewTests(), verifyTests(), databaseTests(), modelTests(),
+		taskTests(), operationTests(), viewTests(), auditTests(), verifyTests(), databaseTests(), modelTests(),
 	} {
 		all = append(all, part...)
 	}

@@ -182,7 +182,7 @@ func failureFreesOrEnds(t *testing.T, h Harness) {
 	f.must(err)
 	f.want("shown", []any{len(shown), shown[0].Terminal}, []any{1, true})
 	for _, want := range []ports.Outcome{ports.Done, ports.Gone} {
-		out, err := a.Tasks().Retry(f.Context(), ports.TaskLock{Tenant: f.tenant, ID: second.Task.ID}, 5)
+		out, err := a.Tasks().Retry(f.Context(), ports.TaskLock{Tenant: f.tenant, ID: second.Task.ID}, 5, f.deed("retry-task"))
 		f.must(err)
 		f.settled("retry", out, want)
 	}

@@ -175,6 +175,7 @@ func (c *compiler) userHeaders(e *element) []Header {
 			for _, name := range part.names {
 				add(x, x.get(name), name)
 			}
+			c.binding(e, x)
 		}
 	}
 	return headers
@@ -219,8 +220,16 @@ func (c *compiler) resultVariable(e *element) string {
 	return c.name(e, c.attr(e, camundaSpace, "resultVariable"))
 }
 
+// binding notes which revision of something an extension asks for.
+func (c *compiler) binding(e, x *element) {
+	if binding := x.get("bindingType") + x.get("versionTag"); binding != "" {
+		c.note(e, "the binding %q of %s has no effect here: what this archive has is meant", binding, x.name)
+	}
+}
+
 func (c *compiler) decision(e *element) *Task {
 	if x := e.extension(zeebeSpace, "calledDecision"); x != nil {
+		c.binding(e, x)
 		return &Task{How: Decision, Decision: c.text(x, x.get("decisionId")), Result: c.name(x, x.get("resultVariable"))}
 	}
 	ref := c.text(e, c.attr(e, camundaSpace, "decisionRef"))
@@ -270,9 +279,7 @@ func (c *compiler) call(n *Node, e *element) *Call {
 		call.Process = c.text(x, x.get("processId"))
 		call.AllIn = x.get("propagateAllParentVariables") == "true"
 		call.AllOut = x.get("propagateAllChildVariables") == "true"
-		if binding := x.get("bindingType") + x.get("versionTag"); binding != "" {
-			c.note(e, "the binding %q has no effect here: the process of this archive is called", binding)
-		}
+		c.binding(e, x)
 	}
 	for _, x := range e.extensions(camundaSpace, "in") {
 		switch {

@@ -97,8 +97,8 @@ func (c *compiler) checkEventGate(n *Node) {
 			c.refuse(e, fault.ModelFlow, "its flow %q leads to a %s, which waits for no event; connect it to catch events or receive tasks", f.ID, to.Kind)
 		case len(to.In) > 1:
 			c.refuse(e, fault.ModelFlow, "a second flow leads into %q; it can only be reached from this gateway", to.ID)
-		case to.Kind == ReceiveTask && (len(to.Boundaries) > 0 || to.Loop != nil):
-			c.refuse(e, fault.ModelFlow, "the receive task %q has boundary events or a loop, which cannot be behind an event gateway; use a catch event", to.ID)
+		case to.Kind == ReceiveTask && (len(to.Boundaries) > 0 || to.Loop != nil || len(to.Inputs) > 0):
+			c.refuse(e, fault.ModelFlow, "the receive task %q has boundary events, a loop or inputs, which cannot be behind an event gateway; use a catch event", to.ID)
 		case n.Instantiate && to.Event.Kind != Message:
 			c.refuse(e, fault.ModelFlow, "%q is no message, and only a message can start the process here", to.ID)
 		}

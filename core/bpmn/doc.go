@@ -30,5 +30,10 @@
 //	camunda:escalationCodeVariable                     further variables that take what was caught
 //
 // q:reply and q:send take their body from template="<path below templates/>" or body="<FEEL>"; without either it is the JSON of the
-// variables. q:reply takes a status.
+// variables. q:reply takes a status. In the modes cloudevent-binary and cloudevent-structured they go out as CloudEvents 1.0; a reply in
+// the mode match-inbound is one where what it answers was one. Headers named ce-… are attributes.
+//
+// q:onValidation says what a node does with a payload that violates its channel's schema: reject refuses it at the door; route takes it,
+// and the variable validationErrors lists what is wrong (path, message), or is an empty list; error throws errorCode, or
+// SUTRA.INTAKE.SCHEMA.VIOLATED, with the payload as data.
 package bpmn

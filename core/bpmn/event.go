@@ -28,6 +28,7 @@ func (c *compiler) event(n *Node, e *element) {
 	at, kind := c.definition(e)
 	if n.Kind == StartEvent {
 		n.Interrupting = e.is("isInterrupting", true)
+		c.startForm(e)
 	}
 	if at == nil {
 		c.plainEvent(n, e)
@@ -43,6 +44,20 @@ func (c *compiler) event(n *Node, e *element) {
 	}
 	if kind == Message && n.Kind != EndEvent && n.Kind != ThrowEvent && n.Source == nil && n.Event.Name == nil {
 		c.refuse(e, fault.ModelElement, "it names no message; give it a messageRef, or a q:source with a channel")
+	}
+}
+
+// startForm notes a form that other engines show before they start a process.
+func (c *compiler) startForm(e *element) {
+	if c.attr(e, camundaSpace, "formKey") != "" {
+		c.note(e, "the form has no effect here: whoever starts the process brings its variables")
+	}
+	if form := e.extension(zeebeSpace, "formDefinition"); form != nil {
+		for _, name := range []string{"formKey", "formId", "externalReference"} {
+			form.get(name)
+		}
+		c.binding(e, form)
+		c.note(e, "the form has no effect here: whoever starts the process brings its variables")
 	}
 }
 
@@ -129,6 +144,7 @@ func (c *compiler) about(n *Node, at *element, kind EventKind) *Event {
 		}
 	case Link:
 		ev.Name = &Text{Literal: at.get("name")}
+		c.links[n] = linkOf(n, at)
 	}
 	c.thrown(n, at, ev)
 	return ev
@@ -175,43 +191,6 @@ func (c *compiler) message(at *element, reference string) (*Text, *Expression) {
 	return name, nil
 }
 
-// linkEvents turns pairs of link events into edges.
-func (c *compiler) linkEvents() {
-	type key struct {
-		scope *Scope
-		name  string
-	}
-	catches, thrown := map[key]*Node{}, map[key]bool{}
-	for _, n := range c.p.Nodes {
-		if n.Kind != CatchEvent || n.Event == nil || n.Event.Kind != Link {
-			continue
-		}
-		k := key{n.Scope, n.Event.Name.Literal}
-		if catches[k] != nil {
-			c.refuse(c.elements[n], fault.ModelLinkUnknown, "the link %q is caught twice in one scope; keep one", k.name)
-		}
-		catches[k] = n
-	}
-	for _, n := range c.p.Nodes {
-		if n.Kind != ThrowEvent || n.Event == nil || n.Event.Kind != Link {
-			continue
-		}
-		k := key{n.Scope, n.Event.Name.Literal}
-		target := catches[k]
-		if target == nil {
-			c.refuse(c.elements[n], fault.ModelLinkUnknown, "nothing catches the link %q in this scope; add a link catch event", k.name)
-			continue
-		}
-		thrown[k] = true
-		c.flow(n.ID, n, target)
-	}
-	for _, n := range c.p.Nodes {
-		if n.Kind == CatchEvent && n.Event != nil && n.Event.Kind == Link && !thrown[key{n.Scope, n.Event.Name.Literal}] {
-			c.refuse(c.elements[n], fault.ModelLinkUnknown, "nothing throws the link %q in this scope; add a link throw event", n.Event.Name.Literal)
-		}
-	}
-}
-
 // compensations connects compensation boundaries with their handlers.
 func (c *compiler) compensations() {
 	for _, n := range c.p.Nodes {
@@ -229,10 +208,25 @@ func (c *compiler) compensations() {
 		}
 		n.Host.Compensation = handler
 	}
+	for _, n := range c.p.Nodes {
+		c.compensated(n)
+	}
+}
+
+// compensated refuses to undo an activity that is out of sight: only those of the scope are logged there, and from an event sub-process
+// those of the scope around it.
+func (c *compiler) compensated(n *Node) {
+	if n.Event == nil || n.Event.Activity == nil || n.Event.Activity.Scope == n.Scope {
+		return
+	}
+	around := n.Scope.Node
+	if around == nil || around.Kind != EventProcess || n.Event.Activity.Scope != around.Scope {
+		c.refuse(c.elements[n], fault.ModelCompensationUnknown, "it compensates %q, which stands in another scope; throw it there, or compensate the sub-process around it", n.Event.Activity.ID)
+	}
 }
 
 func (c *compiler) handler(boundary *Node) *Node {
-	for _, a := range c.links {
+	for _, a := range c.associations {
 		if a.get("sourceRef") == boundary.ID {
 			return c.p.nodes[a.get("targetRef")]
 		}

@@ -53,6 +53,9 @@ func (c *compiler) source(e *element) *Source {
 	}
 	if v := e.extension(qSpace, "onValidation"); v != nil {
 		s.OnValidation, s.ErrorCode = c.choice(v, "mode", "reject", "route", "error"), v.get("errorCode")
+		if s.ErrorCode != "" && s.OnValidation != "error" {
+			c.refuse(v, fault.ModelAttribute, "the errorCode %q is thrown in mode error alone; write mode=\"error\", or leave it out", s.ErrorCode)
+		}
 	}
 	return s
 }
@@ -72,7 +75,11 @@ func (c *compiler) aliases(e *element) []Alias {
 	return aliases
 }
 
-var modes = []string{"native", "cloudevent-binary", "cloudevent-structured", "match-inbound"}
+// sendModes are how something goes out; a reply may also match what it answers.
+var (
+	sendModes  = []string{"native", "cloudevent-binary", "cloudevent-structured"}
+	replyModes = append(slices.Clone(sendModes), "match-inbound")
+)
 
 func (c *compiler) reply(e *element) *Reply {
 	x := e.extension(qSpace, "reply")
@@ -83,7 +90,7 @@ func (c *compiler) reply(e *element) *Reply {
 		c.refuse(x, fault.ModelAttribute, "continue=\"true\" is not executed; leave it out: the reply is given and the process goes on")
 	}
 	return &Reply{
-		ContentType: x.get("contentType"), Mode: c.choice(x, "mode", modes...), Template: x.get("template"),
+		ContentType: x.get("contentType"), Mode: c.choice(x, "mode", replyModes...), Template: x.get("template"),
 		Body: c.optional(x, x.get("body")), Status: c.text(x, x.get("status")), Headers: c.headers(x),
 	}
 }
@@ -95,7 +102,7 @@ func (c *compiler) send(e *element) *Send {
 	}
 	s := &Send{
 		Destination: c.text(x, x.get("destination")), Channel: x.get("channel"), ContentType: x.get("contentType"),
-		Mode: c.choice(x, "mode", modes...), Template: x.get("template"), Body: c.optional(x, x.get("body")), Headers: c.headers(x),
+		Mode: c.choice(x, "mode", sendModes...), Template: x.get("template"), Body: c.optional(x, x.get("body")), Headers: c.headers(x),
 	}
 	if (s.Destination == nil) == (s.Channel == "") {
 		c.refuse(x, fault.ModelAttribute, "it has both a destination and a channel, or neither; give it one of them")

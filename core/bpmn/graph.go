@@ -221,8 +221,8 @@ type Source struct {
 	TypeValue    *Text
 	TypePattern  string
 	DedupKey     *Expression
-	OnValidation string // route, reject, error
-	ErrorCode    string
+	OnValidation string // of a payload that violates its channel's schema: reject, route, error
+	ErrorCode    string // error: what is thrown; empty: the engine's own code
 }
 
 // Alias is q:alias: a business key. On a node with Source it matches incoming payloads, elsewhere it registers.

@@ -52,6 +52,10 @@ func TestInterchangeModels(t *testing.T) {
 				t.Errorf("it lacks a code, a place, or what to do: %s", f)
 			}
 		}
+		marked := bytes.ReplaceAll(data, []byte(`isExecutable="false"`), []byte(`isExecutable="true"`))
+		if m, findings := bpmn.Read(name, marked, bpmn.Limits{}); m == nil && !lint.Refused(findings) {
+			t.Errorf("%s marked executable is neither read nor refused", name)
+		}
 		fmt.Fprintf(&table, "%-10s %s\n", strings.TrimSuffix(name, ".bpmn"), verdict(m, findings))
 	}
 	t.Logf("\n%s", &table)

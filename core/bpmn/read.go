@@ -141,7 +141,9 @@ type compiler struct {
 	elements map[*Node]*element
 	flows    []*element // with the scope they stand in
 	flowIn   map[*element]*Scope
-	links    []*element // associations
+	links    map[*Node]link
+
+	associations []*element
 
 	conditional map[*Flow]bool // flows that have a condition, also one that is refused
 }
@@ -153,7 +155,7 @@ func (r *reader) process(e *element) *Process {
 		Root: &Scope{}, nodes: map[string]*Node{}, flows: map[string]*Flow{},
 	}
 	r.claim(e, p.ID)
-	c := &compiler{reader: r, p: p, elements: map[*Node]*element{}, flowIn: map[*element]*Scope{}, conditional: map[*Flow]bool{}}
+	c := &compiler{reader: r, p: p, elements: map[*Node]*element{}, links: map[*Node]link{}, flowIn: map[*element]*Scope{}, conditional: map[*Flow]bool{}}
 	c.processExtensions(e)
 	c.scope(p.Root, e)
 	c.connect()
@@ -195,7 +197,7 @@ func (c *compiler) scope(s *Scope, e *element) {
 			child.used = true
 			c.flows, c.flowIn[child] = append(c.flows, child), s
 		case "association":
-			c.links = append(c.links, child)
+			c.associations = append(c.associations, child)
 		case "ioSpecification":
 			c.interfaceNames(child)
 		case "dataStoreReference":

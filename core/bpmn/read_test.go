@@ -146,20 +146,44 @@ func TestRefusedConditionsAreNotMissing(t *testing.T) {
 func TestRepeatingIntervals(t *testing.T) {
 	for text, want := range map[string]bpmn.Cycle{
 		"R3/PT10M": {Repeats: 3, Period: "PT10M"}, "R/P1M": {Repeats: -1, Period: "P1M"}, "PT5S": {Repeats: -1, Period: "PT5S"},
+		"R/P1M1D": {Repeats: -1, Period: "P1M1D"}, "0 0 9 ? * MON-FRI": {Repeats: -1, Period: "0 0 9 ? * MON-FRI"}, "@daily": {Repeats: -1, Period: "@daily"},
 		"R2/2026-01-31T00:00:00Z/P1D": {Repeats: 2, Start: time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC), Period: "P1D"},
 	} {
 		if got, err := bpmn.ParseCycle(text); err != nil || got != want {
 			t.Errorf("%s: %+v %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "R", "R-1/PT1S", "Rx/PT1S", "R3/PT0S", "R3/-PT1S", "R/a/b/c", "0 0 * * *"} {
+	for _, text := range []string{"", "R", "R-1/PT1S", "Rx/PT1S", "R3/PT0S", "R3/-PT1S", "R/a/b/c", "0 0 * * *", "0 0 9 * * 1"} {
 		if got, err := bpmn.ParseCycle(text); err == nil {
 			t.Errorf("%q was read as %+v", text, got)
 		}
 	}
 	c := bpmn.Cycle{Period: "P1M"}
-	if got, _ := c.Nth(time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC), 2); got.Format("2006-01-02") != "2026-03-31" {
+	january := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
+	if got, place, _ := c.After(january, january.AddDate(0, 0, 40)); got.Format("2006-01-02") != "2026-03-31" || place != 2 {
 		t.Errorf("two months after the 31st of January is %v: it drifted", got)
+	}
+}
+
+func TestPeriodsMayMixMonthsAndDays(t *testing.T) {
+	january := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"P1M": "2026-02-28T12:00:00Z", "P1M1D": "2026-03-01T12:00:00Z", "P1Y2M3DT4H5M6S": "2027-04-03T16:05:06Z", "P2W": "2026-02-14T12:00:00Z",
+		"PT0.5S": "2026-01-31T12:00:00.5Z", "-P1M1D": "2025-12-30T12:00:00Z",
+	} {
+		p, err := bpmn.ParsePeriod(text)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got, err := p.After(january, 1); err != nil || got.Format(time.RFC3339Nano) != want {
+			t.Errorf("%s after %s is %s (%v), want %s", text, january, got.Format(time.RFC3339Nano), err, want)
+		}
+	}
+	for _, text := range []string{"", "P", "PT", "1D", "P1D1M", "P1M-1D", "P1WT1H", "P1.5M", "PT1D", "P1S", "P--1D", "P1H"} {
+		if p, err := bpmn.ParsePeriod(text); err == nil {
+			t.Errorf("%q was read as %+v", text, p)
+		}
 	}
 }
 

@@ -77,6 +77,8 @@ var refusals = []struct {
 	{"q where it means nothing", fault.ModelAttribute, within(`<task id="x">` + ext(`<q:source channel="c"/>`) + `</task>`)},
 	{"a reply that continues", fault.ModelAttribute, within(`<task id="x">` + ext(`<q:reply continue="true"/>`) + `</task>`)},
 	{"a destination and a channel", fault.ModelAttribute, within(`<sendTask id="x">` + ext(`<q:send destination="http://x" channel="c"/>`) + `</sendTask>`)},
+	{"a send that matches what it does not answer", fault.ModelAttribute, within(`<sendTask id="x">` + ext(`<q:send channel="c" mode="match-inbound"/>`) + `</sendTask>`)},
+	{"an error code that nothing throws", fault.ModelAttribute, within(`<receiveTask id="x">` + ext(`<q:source channel="c"/><q:onValidation mode="route" errorCode="E"/>`) + `</receiveTask>`)},
 	{"neither true nor false", fault.ModelAttribute, within(`<task id="x">` + ext(`<q:alias name="a" expression="b" unique="maybe"/>`) + `</task>`)},
 	{"an output collection without element", fault.ModelAttribute, within(`<task id="x"><multiInstanceLoopCharacteristics><extensionElements><zeebe:loopCharacteristics inputCollection="=a" outputCollection="b"/></extensionElements></multiInstanceLoopCharacteristics></task>`)},
 
@@ -131,8 +133,11 @@ var refusals = []struct {
 
 	{"a link to nowhere", fault.ModelLinkUnknown, within(`<intermediateThrowEvent id="x"><linkEventDefinition name="L"/></intermediateThrowEvent>`)},
 	{"a link from nowhere", fault.ModelLinkUnknown, within(`<intermediateCatchEvent id="x"><linkEventDefinition name="L"/></intermediateCatchEvent>`)},
+	{"a link to another's definition", fault.ModelLinkUnknown, within(`<intermediateThrowEvent id="x"><linkEventDefinition name="L"><target>none</target></linkEventDefinition></intermediateThrowEvent><intermediateCatchEvent id="y"><linkEventDefinition id="d" name="L"/></intermediateCatchEvent>`)},
+	{"a link from another's definition", fault.ModelLinkUnknown, within(`<intermediateThrowEvent id="x"><linkEventDefinition id="a" name="L"/></intermediateThrowEvent><intermediateCatchEvent id="y"><linkEventDefinition name="L"><source>none</source></linkEventDefinition></intermediateCatchEvent>`)},
 	{"a compensation without handler", fault.ModelCompensationUnknown, within(`<boundaryEvent id="x" attachedToRef="after">` + undo + `</boundaryEvent>`)},
 	{"a compensation of nothing", fault.ModelCompensationUnknown, within(`<intermediateThrowEvent id="x"><compensateEventDefinition activityRef="none"/></intermediateThrowEvent>`)},
+	{"a compensation of what is out of sight", fault.ModelCompensationUnknown, within(`<subProcess id="y"><task id="z"/></subProcess><intermediateThrowEvent id="x"><compensateEventDefinition activityRef="z"/></intermediateThrowEvent>`)},
 	{"a call of nothing", fault.ModelCallUnknown, within(`<callActivity id="x"/>`)},
 	{"a source without channel", fault.ModelChannelUnknown, within(`<receiveTask id="x">` + ext(`<q:source/>`) + `</receiveTask>`)},
 	{"an external task without topic", fault.ModelTopicUnknown, within(`<serviceTask id="x" camunda:type="external"/>`)},
@@ -181,7 +186,7 @@ func TestEveryRefusalHasATest(t *testing.T) {
 
 // otherModel are codes of decision models, and of what whole archives are checked for.
 var otherModel = map[fault.Code]bool{
-	fault.PatternInvalid: true, fault.ProcessTwice: true, fault.DecisionNone: true, fault.DecisionInvalid: true, fault.DecisionType: true,
+	fault.PatternInvalid: true, fault.ProcessTwice: true, fault.ModelChannelUse: true, fault.DecisionNone: true, fault.DecisionInvalid: true, fault.DecisionType: true,
 }
 
 func TestAllViolationsAtOnce(t *testing.T) {

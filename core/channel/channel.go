@@ -1,7 +1,10 @@
 // Package channel is channels.yaml: the doors of a package, and the ways out. It opens no connection and resolves no secret.
 package channel
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Transport is how a channel's messages travel.
 type Transport string
@@ -15,6 +18,18 @@ const (
 	Pull     Transport = "pull"  // external tasks: workers fetch
 	Local    Transport = "local" // between instances of one tenant
 )
+
+// Brokered says that the transport's messages wait at a broker.
+func (t Transport) Brokered() bool { return t == RabbitMQ || t == NATS || t == Kafka }
+
+// Place is somewhere at a broker. The broker is named, and the configuration says where it is: a package never does.
+type Place struct {
+	Broker string
+	Path   string // rabbitmq: a queue, or exchange/routing key; nats: stream/consumer, or a subject
+}
+
+// Reference is where the broker is, to be resolved at run time.
+func (p Place) Reference() string { return "broker:" + p.Broker }
 
 // AckMode says when a message is answered.
 type AckMode string
@@ -41,8 +56,9 @@ const (
 type Channel struct {
 	Name       string
 	Transport  Transport
-	Bind       string // how messages come in: "POST /path"; empty: nothing comes in
-	URL        string // where messages go out; empty: nothing goes out
+	Bind       string // how messages come in: "POST /path", "broker/queue", "broker/stream/consumer"; empty: nothing comes in
+	URL        string // where messages go out over HTTP; empty: nothing goes out
+	To         string // where messages go out at a broker: "broker/queue", "broker/exchange/key", "broker/subject"; empty: nothing goes out
 	Codec      Codec
 	Schema     string // of schemas/, by path without extension; empty: none
 	AckMode    AckMode
@@ -61,4 +77,15 @@ type Auth struct {
 	Scheme string // none, apikey, bearer
 	Header string
 	Key    string // a reference
+}
+
+// From is where a broker's channel takes its messages from.
+func (c Channel) From() Place { return place(c.Bind) }
+
+// Out is where a broker's channel sends to.
+func (c Channel) Out() Place { return place(c.To) }
+
+func place(text string) Place {
+	broker, path, _ := strings.Cut(text, "/")
+	return Place{broker, path}
 }

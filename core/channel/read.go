@@ -29,6 +29,7 @@ type entry struct {
 	Transport     Transport `yaml:"transport"`
 	Bind          string    `yaml:"bind"`
 	URL           string    `yaml:"url"`
+	To            string    `yaml:"to"`
 	Codec         Codec     `yaml:"codec"`
 	Schema        string    `yaml:"schema"`
 	AckMode       AckMode   `yaml:"ack-mode"`
@@ -90,7 +91,7 @@ func read(node *yaml.Node) (Channel, []lint.Finding) {
 		return Channel{Line: node.Line}, []lint.Finding{at(fault.ChannelInvalid, node.Line, "this channel does not read: %v", err)}
 	}
 	c := Channel{
-		Name: e.Name, Transport: e.Transport, Bind: strings.TrimSpace(e.Bind), URL: e.URL, Codec: e.Codec, Schema: e.Schema, AckMode: e.AckMode,
+		Name: e.Name, Transport: e.Transport, Bind: strings.TrimSpace(e.Bind), URL: e.URL, To: strings.TrimSpace(e.To), Codec: e.Codec, Schema: e.Schema, AckMode: e.AckMode,
 		EventID: e.EventID, Singleton: e.Singleton, Broadcast: e.Broadcast, PayloadCap: e.PayloadCap, Line: node.Line,
 	}
 	c.complete(e)
@@ -137,8 +138,9 @@ func (r *refusals) add(code fault.Code, format string, args ...any) {
 }
 
 var (
-	nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-	bindForm = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) (/[A-Za-z0-9._~-]+)+$`)
+	nameForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	bindForm  = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) (/[A-Za-z0-9._~-]+)+$`)
+	placeForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}(/[\x21-\x2e\x30-\x7e]{1,255})+$`)
 )
 
 func (c *Channel) check(r *refusals, e entry) {
@@ -151,8 +153,13 @@ func (c *Channel) check(r *refusals, e entry) {
 	if c.Transport == HTTP && c.Bind != "" {
 		c.checkDoor(r)
 	}
-	if c.Bind == "" && c.URL == "" && c.Transport != Pull && c.Transport != Local {
-		r.add(fault.ChannelInvalid, "has neither bind (where messages come in) nor url (where they go out)")
+	if c.Transport.Brokered() {
+		c.checkBroker(r, e)
+	} else if c.To != "" {
+		r.add(fault.ChannelUnsupported, "to is for channels of a broker; over %s messages go out to a url", c.Transport)
+	}
+	if c.Bind == "" && c.URL == "" && c.To == "" && c.Transport != Pull && c.Transport != Local {
+		r.add(fault.ChannelInvalid, "has neither bind (where messages come in) nor %s (where they go out)", c.wayOut())
 	}
 	if source, ok := strings.CutPrefix(c.EventID, "payload:"); ok {
 		if _, err := feel.Compile(source); err != nil {
@@ -167,7 +174,7 @@ func (c *Channel) check(r *refusals, e entry) {
 	if e.MaxConcurrent != 0 {
 		r.add(fault.ChannelUnsupported, "max-concurrent-instances is not held by this build; leave it out")
 	}
-	if stream := c.Transport == RabbitMQ || c.Transport == NATS || c.Transport == Kafka; !stream && (c.Singleton || c.Ordered) {
+	if !c.Transport.Brokered() && (c.Singleton || c.Ordered) {
 		r.add(fault.ChannelUnsupported, "singleton and ordered are for channels of a broker; %s has no stream", c.Transport)
 	}
 	if e.TTL != "" {
@@ -176,6 +183,47 @@ func (c *Channel) check(r *refusals, e entry) {
 			r.add(fault.ChannelInvalid, "ttl: %v", err)
 		}
 		c.TTL = ttl
+	}
+}
+
+func (c *Channel) wayOut() string {
+	if c.Transport.Brokered() {
+		return "to"
+	}
+	return "url"
+}
+
+// places are the forms of bind and to at each kind of broker.
+func places(t Transport) (bind, to []string) {
+	switch t {
+	case RabbitMQ:
+		return []string{"broker/queue"}, []string{"broker/queue", "broker/exchange/routing-key"}
+	case NATS:
+		return []string{"broker/stream/consumer"}, []string{"broker/subject"}
+	default:
+		return []string{"broker/topic/group"}, []string{"broker/topic"}
+	}
+}
+
+func (c *Channel) checkPlace(r *refusals, key, place string, forms []string) {
+	fits := func(form string) bool { return strings.Count(form, "/") == strings.Count(place, "/") }
+	if place != "" && (!placeForm.MatchString(place) || !slices.ContainsFunc(forms, fits)) {
+		r.add(fault.ChannelInvalid, "%s is %q; name the broker and what is there: %s", key, place, strings.Join(forms, ", or "))
+	}
+}
+
+func (c *Channel) checkBroker(r *refusals, e entry) {
+	bind, to := places(c.Transport)
+	c.checkPlace(r, "bind", c.Bind, bind)
+	c.checkPlace(r, "to", c.To, to)
+	if c.URL != "" {
+		r.add(fault.ChannelUnsupported, "url is for http; at a broker messages go out to: broker/…, and the configuration says where the broker is")
+	}
+	if e.Auth != nil {
+		r.add(fault.ChannelUnsupported, "auth is for http; who may use a broker is said in its address, which the configuration has")
+	}
+	if c.Ordered && !c.Singleton && c.Transport != Kafka && c.Bind != "" {
+		r.add(fault.ChannelUnsupported, "ordered needs one consumer alone, which takes one message after the other; add singleton: true")
 	}
 }
 

@@ -65,6 +65,13 @@ func TestEveryRefusalNamesItsLineAndCode(t *testing.T) {
 		"bad event-id":        {"- {name: a, transport: pull, event-id: uuid}", fault.ChannelInvalid, "event-id"},
 		"broken event-id":     {"- {name: a, transport: pull, event-id: 'payload:a +'}", fault.ChannelInvalid, "does not parse"},
 		"leads nowhere":       {"- {name: a, transport: nats}", fault.ChannelInvalid, "neither"},
+		"no broker's name":    {"- {name: a, transport: rabbitmq, bind: orders}", fault.ChannelInvalid, "broker/queue"},
+		"no consumer's name":  {"- {name: a, transport: nats, bind: main/orders}", fault.ChannelInvalid, "broker/stream/consumer"},
+		"an address inside":   {"- {name: a, transport: rabbitmq, to: 'amqp://u:p@h/x'}", fault.ChannelInvalid, "name the broker"},
+		"a url to a broker":   {"- {name: a, transport: rabbitmq, url: 'env:X'}", fault.ChannelUnsupported, "url is for http"},
+		"a broker's auth":     {"- {name: a, transport: nats, to: main/x, auth: {scheme: none}}", fault.ChannelUnsupported, "in its address"},
+		"to over http":        {"- {name: a, transport: http, to: main/x, auth: {scheme: none}}", fault.ChannelUnsupported, "for channels of a broker"},
+		"order among many":    {"- {name: a, transport: rabbitmq, bind: main/x, ordered: true}", fault.ChannelUnsupported, "singleton: true"},
 		"negative cap":        {"- {name: a, transport: pull, payload-cap-bytes: -1}", fault.ChannelInvalid, "or more"},
 		"a limit not held":    {"- {name: a, transport: pull, max-concurrent-instances: 5}", fault.ChannelUnsupported, "leave it out"},
 		"order without a stream": {

@@ -199,8 +199,8 @@ func (c *compiler) readChannels() {
 	c.findings = append(c.findings, findings...)
 	for _, ch := range channels {
 		c.rev.Channels[ch.Name] = ch
-		if slices.Contains([]channel.Transport{channel.RabbitMQ, channel.NATS, channel.Kafka}, ch.Transport) {
-			c.refuse(fault.TransportMissing, channel.File, ch.Line, "channel %q travels over %s, which this build does not speak; use http, pull or local", ch.Name, ch.Transport)
+		if ch.Transport == channel.Kafka {
+			c.refuse(fault.TransportMissing, channel.File, ch.Line, "channel %q travels over %s, which this build does not speak; use http, rabbitmq, nats, pull or local", ch.Name, ch.Transport)
 		}
 		if ch.Schema != "" && c.rev.Schemas[ch.Schema] == nil {
 			c.refuse(fault.SchemaInvalid, channel.File, ch.Line, "channel %q names schema %q; there is no schemas/%s.json", ch.Name, ch.Schema, ch.Schema)
@@ -294,6 +294,8 @@ func (c *compiler) checkNames() {
 		for _, n := range p.Nodes {
 			c.checkDecision(p, n)
 			c.checkModes(p, n)
+			c.checkCalls(p, n)
+			c.checkBrokers(p, n)
 			for _, use := range uses(n) {
 				if use.channel != "" && c.rev.Channels[use.channel].Name == "" {
 					c.missing(p, n, fault.ModelChannelUnknown, "channel", use.channel, slices.Sorted(maps.Keys(c.rev.Channels)))
@@ -306,29 +308,62 @@ func (c *compiler) checkNames() {
 	}
 }
 
-// checkModes refuses what reads well and is not executed: a model that asks for it would be taken for something else.
-func (c *compiler) checkModes(p *bpmn.Process, n *bpmn.Node) {
-	refuse := func(attribute, value string) {
+// checkBrokers refuses what a broker's channel cannot do: a call over it, whose answer nobody would match, and a send with no way out.
+func (c *compiler) checkBrokers(p *bpmn.Process, n *bpmn.Node) {
+	refuse := func(format string, args ...any) {
 		c.findings = append(c.findings, lint.Finding{
-			Level: lint.Error, Code: fault.ModelAttribute, File: p.File, Line: n.Line, Element: string(n.Kind), ID: n.ID,
-			Text: fmt.Sprintf("%s=%q is not executed by this build; leave it out", attribute, value),
+			Level: lint.Error, Code: fault.ModelChannelUse, File: p.File, Line: n.Line, Element: string(n.Kind), ID: n.ID, Text: fmt.Sprintf(format, args...),
 		})
 	}
-	if n.Reply != nil && n.Reply.Mode != "" && n.Reply.Mode != "native" {
-		refuse("q:reply mode", n.Reply.Mode)
+	if n.Task != nil && c.rev.Channels[n.Task.Channel].Transport.Brokered() {
+		refuse("calls over channel %q, whose broker gives no answers; send with q:send and catch the answer as a message", n.Task.Channel)
 	}
-	if n.Send != nil && n.Send.Mode != "" && n.Send.Mode != "native" {
-		refuse("q:send mode", n.Send.Mode)
+	if n.Send != nil {
+		if ch := c.rev.Channels[n.Send.Channel]; ch.Transport.Brokered() && ch.To == "" {
+			refuse("sends over channel %q, which says nothing of where messages go; give the channel a to", n.Send.Channel)
+		}
 	}
-	if n.Source != nil && n.Source.OnValidation != "" && n.Source.OnValidation != "reject" {
-		refuse("q:onValidation mode", n.Source.OnValidation)
+}
+
+// checkModes refuses what reads well and means nothing for the channel: a model that asks for it would be taken for something else.
+func (c *compiler) checkModes(p *bpmn.Process, n *bpmn.Node) {
+	refuse := func(attribute, value, why string) {
+		c.findings = append(c.findings, lint.Finding{
+			Level: lint.Error, Code: fault.ModelAttribute, File: p.File, Line: n.Line, Element: string(n.Kind), ID: n.ID,
+			Text: fmt.Sprintf("%s=%q %s", attribute, value, why),
+		})
+	}
+	if n.Send != nil && n.Send.Mode != "native" && c.rev.Channels[n.Send.Channel].Transport == channel.Local {
+		refuse("q:send mode", n.Send.Mode, "means nothing on a local channel, which carries variables and no bodies; leave it out")
+	}
+	if n.Source != nil && n.Source.OnValidation != "reject" && c.rev.Channels[n.Source.Channel].Schema == "" {
+		refuse("q:onValidation mode", n.Source.OnValidation, fmt.Sprintf("never happens, since channel %q has no schema; give the channel one, or leave it out", n.Source.Channel))
+	}
+}
+
+// checkCalls holds the processes that a call names against what there is.
+func (c *compiler) checkCalls(p *bpmn.Process, n *bpmn.Node) {
+	if n.Call == nil {
+		return
+	}
+	var called []string
+	if to := n.Call.Process; to != nil && to.Expr == nil {
+		called = append(called, to.Literal)
+	}
+	for _, k := range n.Call.Cases {
+		called = append(called, k.Process)
+	}
+	for _, id := range called {
+		if c.rev.Programs[id] == nil {
+			c.missing(p, n, fault.ModelCallUnknown, "process", id, slices.Sorted(maps.Keys(c.rev.Programs)))
+		}
 	}
 }
 
 func (c *compiler) missing(p *bpmn.Process, n *bpmn.Node, code fault.Code, what, name string, there []string) {
 	c.findings = append(c.findings, lint.Finding{
 		Level: lint.Error, Code: code, File: p.File, Line: n.Line, Element: string(n.Kind), ID: n.ID,
-		Text: fmt.Sprintf("names %s %q, which the package does not have; it has %s", what, name, cmp.Or(strings.Join(there, ", "), "none")),
+		Text: fmt.Sprintf("names %s %q, which the package does not have; it has %s: add it, or correct the name", what, name, cmp.Or(strings.Join(there, ", "), "none")),
 	})
 }
 

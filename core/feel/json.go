@@ -339,21 +339,28 @@ func appendContext(b []byte, context Context, depth int) ([]byte, error) {
 // appendString quotes text; only what JSON demands is escaped.
 func appendString(b []byte, text string) []byte {
 	b = append(b, '"')
-	for _, r := range text {
-		switch {
-		case r == '"' || r == '\\':
+	done := 0 // what stands before it is written
+	for i, r := range text {
+		if r >= 0x20 && r != '"' && r != '\\' && r != utf8.RuneError {
+			continue
+		}
+		b = append(b, text[done:i]...)
+		_, size := utf8.DecodeRuneInString(text[i:])
+		done = i + size
+		switch r {
+		case '"', '\\':
 			b = append(b, '\\', byte(r))
-		case r == '\n':
+		case '\n':
 			b = append(b, `\n`...)
-		case r == '\r':
+		case '\r':
 			b = append(b, `\r`...)
-		case r == '\t':
+		case '\t':
 			b = append(b, `\t`...)
-		case r < 0x20:
-			b = fmt.Appendf(b, `\u%04x`, r)
-		default:
+		case utf8.RuneError: // also what is no UTF-8
 			b = utf8.AppendRune(b, r)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
 		}
 	}
-	return append(b, '"')
+	return append(append(b, text[done:]...), '"')
 }

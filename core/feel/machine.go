@@ -59,10 +59,16 @@ type machine struct {
 }
 
 func newMachine(env Env) *machine {
-	if env.meter == nil {
-		env.meter = newMeter(env.Steps)
+	if env.meter != nil {
+		return &machine{env: env, meter: env.meter}
 	}
-	return &machine{env: env, meter: env.meter}
+	alone := &struct { // one allocation for both
+		machine machine
+		meter   meter
+	}{meter: *newMeter(env.Steps)}
+	env.meter = &alone.meter
+	alone.machine = machine{env: env, meter: env.meter}
+	return &alone.machine
 }
 
 // unwind carries an error from the depth of an evaluation to its start.

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"mime"
 	"strings"
 
 	"github.com/sutra-engine/sutra/core/feel"
@@ -144,6 +145,14 @@ func decodeCloudEvent(media string, in *ports.Incoming) (feel.Value, error) {
 		return feel.String(text), nil
 	}
 	return envelope["data"], nil
+}
+
+// eventMode is how a CloudEvent came over HTTP.
+func eventMode(contentType string) string {
+	if media, _, _ := mime.ParseMediaType(contentType); media == "application/cloudevents+json" {
+		return "cloudevent-structured"
+	}
+	return "cloudevent-binary"
 }
 
 func header(headers []ports.Header, name string) string {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"maps"
 	"mime"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -38,19 +39,36 @@ type Message struct {
 	EventID []byte
 	Value   feel.Value
 	Headers []ports.Header
+	Mode    string // of a CloudEvent; see step.Event
+
+	// Violations are what is wrong with the payload. Only nodes whose model takes such messages take this one.
+	Violations []step.Violation
+
+	Leases   []ports.Term // the singleton roles that it was taken under
+	Stream   string       // ordered channels: what its position counts in
+	Position int64
 }
 
 // Read decodes and checks a message that came to a channel of rev. fresh is its event id where the sender gave none: such a message
 // is nobody's duplicate. A refusal has a code, and nothing was written.
 func Read(rev *deploy.Revision, ch channel.Channel, in ports.Incoming, fresh ports.ID) (Message, error) {
-	m := Message{Rev: rev, Channel: ch, Name: ch.Name, Headers: in.Headers}
+	m := Message{Rev: rev, Channel: ch, Name: ch.Name, Headers: in.Headers, Leases: in.Leases}
+	if ch.Ordered {
+		m.Stream, m.Position = in.Stream, in.Position
+	}
 	value, err := decode(ch.Codec, &in)
 	if err != nil {
 		return m, err
 	}
 	m.Value, m.Headers, m.Type = value, in.Headers, messageType(in.Headers)
+	if ch.Codec == channel.CloudEvents {
+		m.Mode = eventMode(in.ContentType)
+	}
 	if err := m.validate(in.Body); err != nil {
 		return m, err
+	}
+	if len(m.Violations) > 0 && !slices.ContainsFunc(m.sources(), m.admitted) {
+		return m, m.Refusal()
 	}
 	id, err := m.eventID(in)
 	if err != nil {
@@ -124,6 +142,9 @@ func (m *Message) eventID(in ports.Incoming) ([]byte, error) {
 		sum := sha256.Sum256(in.Body)
 		return []byte("sha256:" + hex.EncodeToString(sum[:])), nil
 	}
+	if len(in.EventID) == 0 && m.Channel.Transport.Brokered() { // a broker delivers again what nobody could tell from a new message
+		return nil, fault.EventIDMissing.With("the message has no id of its own, and channel %q says of no other; send one, or give the channel an event-id (header:…, payload:…, digest)", m.Channel.Name)
+	}
 	return in.EventID, nil
 }
 
@@ -147,6 +168,7 @@ func (m *Message) scope() feel.Context {
 	return scope
 }
 
+// validate notes in what the payload violates its channel's schema.
 func (m *Message) validate(body []byte) error {
 	schema := m.Rev.Schemas[m.Channel.Schema]
 	if m.Channel.Schema == "" || schema == nil {
@@ -164,15 +186,23 @@ func (m *Message) validate(body []byte) error {
 		err = schema.Validate(doc)
 	}
 	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		f := fault.SchemaViolated.With("the payload violates schema %q", m.Channel.Schema)
 		for _, unit := range invalid.BasicOutput().Errors {
 			if unit.Error != nil {
-				f.All = append(f.All, fault.Fault{Code: fault.SchemaViolated, Element: unit.InstanceLocation, Detail: unit.Error.String()})
+				m.Violations = append(m.Violations, step.Violation{Path: unit.InstanceLocation, Text: unit.Error.String()})
 			}
 		}
-		return f
+		return nil
 	}
 	return err
+}
+
+// Refusal says what is wrong with the payload.
+func (m *Message) Refusal() error {
+	f := fault.SchemaViolated.With("the payload violates schema %q", m.Channel.Schema)
+	for _, v := range m.Violations {
+		f.All = append(f.All, fault.Fault{Code: fault.SchemaViolated, Element: v.Path, Detail: v.Text})
+	}
+	return f
 }
 
 // decode reads the body as the codec says. A CloudEvents envelope becomes headers.
@@ -220,4 +250,14 @@ func messageType(headers []ports.Header) string {
 }
 
 // Payload is the message as inbox rows carry it.
-func (m *Message) Payload() ([]byte, error) { return step.EncodePayload(m.Headers, m.Value) }
+func (m *Message) Payload() ([]byte, error) {
+	return step.EncodeEvent(step.Event{Headers: m.Headers, Payload: m.Value, Violations: m.Violations, Mode: m.Mode})
+}
+
+// Kept is a message as its inbox row kept it. Whoever restores it says under which revision.
+func Kept(row ports.Message, e step.Event) Message {
+	return Message{
+		Name: row.Channel, Inbox: row.InboxRef, EventID: row.EventID, Value: e.Payload, Headers: e.Headers, Match: row.Correlation,
+		Type: messageType(e.Headers), Violations: e.Violations, Mode: e.Mode,
+	}
+}

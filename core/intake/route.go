@@ -68,7 +68,7 @@ func (m *Message) Decide(waiting [][]ports.Waiting) (Route, error) {
 	}
 	var starts []deploy.Start
 	for _, s := range m.Rev.Routes(m.Name).Starts {
-		if m.typed(s.Node.Source) {
+		if m.typed(s.Node.Source) && m.admitted(s.Node.Source) {
 			starts = append(starts, s)
 		}
 	}
@@ -101,21 +101,33 @@ func gather(waiting [][]ports.Waiting) []Relay {
 
 // Event is the message as the step takes it. Match is the correlation value it was found by, where there is one lookup.
 func (m *Message) Event(wait ports.WaitID, lookups []ports.Lookup) step.Event {
-	e := step.Event{Kind: step.KindMessage, Wait: wait, Name: deploy.WaitName(m.Name), Payload: m.Value, Headers: m.Headers}
+	e := step.Event{
+		Kind: step.KindMessage, Wait: wait, Name: deploy.WaitName(m.Name), Payload: m.Value, Headers: m.Headers, Violations: m.Violations, Mode: m.Mode,
+	}
 	if len(lookups) == 1 {
 		e.Match = lookups[0].Value
 	}
 	return e
 }
 
+// StartEvent is the message as it starts an instance at a node.
+func (m *Message) StartEvent(node string) step.Event {
+	return step.Event{Kind: step.KindStart, Node: node, Payload: m.Value, Headers: m.Headers, Violations: m.Violations, Mode: m.Mode}
+}
+
 func (m *Message) catches() []deploy.Catch {
 	var out []deploy.Catch
 	for _, c := range m.Rev.Routes(m.Name).Catches {
-		if m.typed(c.Node.Source) {
+		if m.typed(c.Node.Source) && m.admitted(c.Node.Source) {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// admitted says that a q:source takes this message, whatever is wrong with its payload.
+func (m *Message) admitted(s *bpmn.Source) bool {
+	return len(m.Violations) == 0 || s != nil && s.OnValidation != "reject"
 }
 
 // sources are the q:source elements that this message can meet.

@@ -20,6 +20,9 @@ func Since(asked time.Time, ttl time.Duration, term int64) Trust {
 	return Trust{Term: term, until: asked.Add(ttl - Margin(ttl))}
 }
 
+// Until is when the trust ends at the latest.
+func (t Trust) Until() time.Time { return t.until }
+
 // Holds says whether the trust stands at now. It ends when the monotonic or the wall clock says so, whichever is first: a machine
 // that slept may have stopped one of the two.
 func (t Trust) Holds(now time.Time) bool {

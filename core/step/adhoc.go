@@ -69,7 +69,7 @@ func (r *run) startNext(c *scope) bool {
 }
 
 // leaveAdHoc takes a token out of an activity inside an ad-hoc sub-process, asking its completion condition. True: the rest is
-// killed, or left to end, and no more is started.
+// killed, or left to end, and no more is started, not even what follows the activity.
 func (r *run) leaveAdHoc(t *tok) {
 	c := t.scope
 	spec := c.node.AdHoc
@@ -80,10 +80,8 @@ func (r *run) leaveAdHoc(t *tok) {
 	c.toStart = nil
 	if !spec.LetEnd {
 		r.killOthers(c, t)
-		r.consume(t)
-		return
 	}
-	r.leave(t)
+	r.consume(t)
 }
 
 // isAdHoc says that a token stands directly inside an ad-hoc sub-process.

@@ -32,15 +32,26 @@ type Decisions interface {
 
 // Limits bound a step. The zero value of a field is its default.
 type Limits struct {
-	Activations   int // nodes entered in a step: 10,000
-	SnapshotBytes int // 1 MiB
-	Tokens        int // 10,000
-	Scopes        int // scopes inside one another: 64
-	Calls         int // called instances inside one another: 32
-	Iterations    int // of one body: 10,000
-	TaskRetries   int // attempts of an external task that says nothing else: 3
-	Budget        int // FEEL steps of one evaluation; 0: feel's own
+	Activations   int     // nodes entered in a step: 10,000
+	SnapshotBytes int     // 1 MiB
+	Tokens        int     // 10,000
+	Scopes        int     // scopes inside one another: 64
+	Calls         int     // called instances inside one another: 32
+	Iterations    int     // of one body: 10,000
+	TaskRetries   int     // attempts of an external task that says nothing else: 3
+	History       History // what a step tells of itself; empty: all
+	Budget        int     // FEEL steps of one evaluation; 0: feel's own
 }
+
+// History is how much a step tells of itself.
+type History string
+
+// The levels of history.
+const (
+	NoHistory       History = "none"     // steps leave no row
+	ActivityHistory History = "activity" // where tokens went, and why
+	FullHistory     History = "full"     // variables too
+)
 
 // EventKind is what happened.
 type EventKind string
@@ -62,6 +73,8 @@ const (
 	KindChildEscalation EventKind = "child-escal"
 	KindCancel          EventKind = "cancel" // by an operator, or by the parent
 	KindSetVariables    EventKind = "set-variables"
+	KindMigrate         EventKind = "migrate" // in journals alone
+	KindWake            EventKind = "wake"    // conditions are evaluated, and gateways that join are asked, without anything having happened
 )
 
 // Event is one thing that happened to an instance. Fields that its kind does not need are zero.
@@ -73,6 +86,10 @@ type Event struct {
 	Match   ports.Key // message: the correlation value, or zero; used when Wait is 0
 	Payload feel.Value
 	Headers []ports.Header
+	// Violations are what is wrong with the payload, where the model takes it all the same (q:onValidation).
+	Violations []Violation
+	// Mode is how a CloudEvent came, cloudevent-binary or cloudevent-structured, so that a reply may match it; empty: it is none.
+	Mode    string
 	Status  int    // call-reply: the answer's status
 	Code    string // errors and escalations
 	Message string // errors: for people
@@ -114,6 +131,8 @@ type Begin struct {
 	Channel  string // the door, or empty
 	Event    Event  // KindStart or KindChildStart; Event.At is the step's time
 	Schedule *ports.Fired
+	Leases   []ports.Term // the singleton roles that the start acts under
+	Refused  *fault.Fault // why the database refused this start for its content: the failure of its event
 }
 
 // Claimed is the instance to advance: its claim and row.
@@ -122,7 +141,12 @@ type Claimed struct {
 	Row   ports.Instance
 	Step  ports.StepID
 	At    time.Time // database time of the step
-	Lease *ports.Term
+	// Leases are the singleton roles that the step acts under.
+	Leases []ports.Term
+	// Most is how many events are folded, the others being NotTried; 0: all.
+	Most int
+	// Refused says why the database refused the step of the first event for its content: it is that event's failure.
+	Refused *fault.Fault
 }
 
 // Outcome is what became of one event.
@@ -177,11 +201,6 @@ func EventOfTimer(t ports.Timer) Event {
 		kind = KindRetryDue
 	}
 	return Event{Kind: kind, At: t.Due, Wait: t.Wait}
-}
-
-// EncodePayload is the engine's encoding of a message's headers and value, as inbox rows carry it.
-func EncodePayload(headers []ports.Header, value feel.Value) ([]byte, error) {
-	return encodePayload(headers, value)
 }
 
 // DecodeReply reads a stored reply.

@@ -2,6 +2,7 @@ package step
 
 import (
 	"github.com/sutra-engine/sutra/core/feel"
+	"github.com/sutra-engine/sutra/core/token"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
@@ -20,6 +21,8 @@ func (r *run) apply(ev *Event) bool {
 		return r.cancel(ev)
 	case KindSetVariables:
 		return r.setVariables(ev)
+	case KindWake:
+		return r.wake(ev)
 	}
 	w := r.target(ev)
 	if w == nil {
@@ -128,5 +131,19 @@ func (r *run) setVariables(ev *Event) bool {
 	}
 	r.consumes(ev, nil)
 	r.merge(ev.Payload, "payload", func(name string, v feel.Value) { r.declare(r.root, name, v) })
+	return true
+}
+
+// wake has all conditions evaluated, as if they had been armed just now, and gateways that join asked.
+func (r *run) wake(ev *Event) bool {
+	if r.root == nil {
+		return false
+	}
+	r.consumes(ev, nil)
+	for _, w := range r.waits {
+		if !w.dead && w.Kind == token.Condition {
+			r.fresh = append(r.fresh, w)
+		}
+	}
 	return true
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/sutra-engine/sutra/ports"
 )
 
-// approval is a usual process: a start, two gateways, a parked task with a timer, an emission, 500 bytes of variables.
+// approval is a usual process of ten nodes: a start, two gateways, a script, a parked task with a timer, a late mark, an emission, 500
+// bytes of variables.
 func approval() string {
 	return process(start("s", source("orders"), alias("order", "payload.id")), script("sum", "payload.amount * 1.19", "total"), exclusive("big"), worker("decide"), boundary("late", "decide", after("PT1H")),
-		el("sendTask", "tell", send("out")), exclusive("j"), end("e"),
-		path("s", "sum", "big"), pathIf("big", "decide", "total > 1000"), pathIf("big", "j", "total <= 1000"), path("decide", "tell", "j", "e"), path("late", "tell"))
+		script("mark", "true", "overdue"), exclusive("j"), el("sendTask", "tell", send("out")), pass("file"), end("e"),
+		path("s", "sum", "big"), pathIf("big", "decide", "total > 1000"), pathIf("big", "j", "total <= 1000"), path("decide", "j", "tell", "file", "e"), path("late", "mark", "j"))
 }
 
 func begun(b *testing.B, w *world) (*instance, step.Begin) {
@@ -28,6 +29,7 @@ func begun(b *testing.B, w *world) (*instance, step.Begin) {
 func BenchmarkStart(b *testing.B) {
 	w := newWorld(b, approval())
 	i, begin := begun(b, w)
+	b.ReportAllocs()
 	for b.Loop() {
 		if r := step.New(i.p, begin); r.Start.Status != ports.Suspended {
 			b.Fatal(r)
@@ -41,6 +43,7 @@ func BenchmarkResume(b *testing.B) {
 	i, _ := begun(b, w)
 	claimed := step.Claimed{Claim: ports.Claim{Ref: i.ref}, Row: ports.Instance{Snapshot: i.data}, Step: w.stepID(), At: w.now}
 	events := []step.Event{i.completion("decide", `{"ok": true}`)}
+	b.ReportAllocs()
 	for b.Loop() {
 		if r := step.Resume(i.p, claimed, events); r.Commit.Status != ports.Completed {
 			b.Fatal(r)
@@ -57,6 +60,7 @@ func BenchmarkFoldThousand(b *testing.B) {
 	for _, x := range i.all("a") {
 		events = append(events, step.Event{Kind: step.KindTaskDone, Wait: x.ID, At: w.now, Payload: value(b, `{"r": 1}`)})
 	}
+	b.ReportAllocs()
 	for b.Loop() {
 		if r := step.Resume(i.p, claimed, events); r.Commit.Status != ports.Completed {
 			b.Fatal(r)

@@ -28,12 +28,14 @@ func (r *run) call(t *tok) {
 	w := r.await(ports.WaitCall, t.node, t, nil)
 	w.Child, parent.Wait = r.derive(), ports.WaitID(w.ID)
 	m := r.delivery(ports.KindChildStart, w.Child, 0, Event{Kind: KindChildStart, Process: id, Payload: r.passed(t), Parent: parent})
-	m.Event = childStartKey(r.ref.Tenant, w.Child)
+	m.Event = ChildStart(r.ref.Tenant, w.Child).Event
 	r.effects.deliveries = append(r.effects.deliveries, m)
 }
 
-func childStartKey(tenant string, child ports.InstanceID) ports.Key {
-	return ports.NewKey(tenant, ports.DeliveryChannel, "child-start", child.String())
+// ChildStart names the delivery that starts a called instance.
+func ChildStart(tenant string, child ports.InstanceID) ports.InboxRef {
+	key := ports.NewKey(tenant, ports.DeliveryChannel, "child-start", child.String())
+	return ports.InboxRef{Tenant: tenant, Channel: ports.DeliveryChannel, Event: key}
 }
 
 // callee chooses the process to call; a dispatch may match nothing.
@@ -128,9 +130,7 @@ func (r *run) cancelCalled(w *wait) {
 	if len(r.effects.deliveries) < before {
 		return // it was to start in this very step
 	}
-	r.effects.void = append(r.effects.void, ports.InboxRef{
-		Tenant: r.ref.Tenant, Channel: ports.DeliveryChannel, Event: childStartKey(r.ref.Tenant, w.Child),
-	})
+	r.effects.void = append(r.effects.void, ChildStart(r.ref.Tenant, w.Child))
 	r.deliver(ports.KindChildCancel, w.Child, 0, Event{Kind: KindCancel})
 }
 

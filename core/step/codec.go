@@ -30,6 +30,8 @@ type wireEvent struct {
 	Ordinal  int            `cbor:"17,keyasint,omitempty"`
 	Asked    *wireRef       `cbor:"18,keyasint,omitempty"`
 	Answered bool           `cbor:"19,keyasint,omitempty"`
+	Wrong    []Violation    `cbor:"20,keyasint,omitempty"`
+	Mode     string         `cbor:"21,keyasint,omitempty"`
 }
 
 type wireParent struct {
@@ -54,7 +56,7 @@ func EncodeEvent(ev Event) ([]byte, error) {
 	w := wireEvent{
 		Kind: ev.Kind, Wait: int64(ev.Wait), Name: keyBytes(ev.Name), Match: keyBytes(ev.Match), Headers: ev.Headers, Status: ev.Status,
 		Code: ev.Code, Message: ev.Message, Attempt: ev.Attempt, Node: ev.Node, Process: ev.Process, Source: idBytes(ev.From.Instance),
-		Step: ev.From.Step, Ordinal: ev.From.Ordinal, Answered: ev.Answered,
+		Step: ev.From.Step, Ordinal: ev.From.Ordinal, Answered: ev.Answered, Wrong: ev.Violations, Mode: ev.Mode,
 	}
 	if !ev.At.IsZero() {
 		w.At = ev.At.UnixMicro()
@@ -79,7 +81,7 @@ func DecodeEvent(data []byte) (Event, error) {
 	}
 	ev := Event{
 		Kind: w.Kind, Wait: ports.WaitID(w.Wait), Name: key(w.Name), Match: key(w.Match), Headers: w.Headers, Status: w.Status, Code: w.Code,
-		Message: w.Message, Attempt: w.Attempt, Node: w.Node, Process: w.Process, Answered: w.Answered,
+		Message: w.Message, Attempt: w.Attempt, Node: w.Node, Process: w.Process, Answered: w.Answered, Violations: w.Wrong, Mode: w.Mode,
 		From: Source{Instance: id(w.Source), Step: w.Step, Ordinal: w.Ordinal},
 	}
 	if w.At != 0 {
@@ -100,16 +102,12 @@ func DecodeEvent(data []byte) (Event, error) {
 	return ev, nil
 }
 
-func encodePayload(headers []ports.Header, value feel.Value) ([]byte, error) {
-	return EncodeEvent(Event{Headers: headers, Payload: value})
-}
-
 // kinds are the events that inbox rows become.
 var kinds = map[ports.MessageKind]EventKind{
 	ports.KindMessage: KindMessage, ports.KindStart: KindStart, ports.KindRelay: KindMessage, ports.KindSignal: KindSignal, ports.KindSignalled: KindSignal,
 	ports.KindChildStart: KindChildStart, ports.KindChildDone: KindChildDone, ports.KindChildError: KindChildError,
 	ports.KindChildEscalation: KindChildEscalation, ports.KindChildCancel: KindCancel, ports.KindCallReply: KindCallReply,
-	ports.KindCallFailed: KindCallFailed, ports.KindTaskDone: KindTaskDone, ports.KindTaskError: KindTaskError, ports.KindReplay: "",
+	ports.KindCallFailed: KindCallFailed, ports.KindTaskDone: KindTaskDone, ports.KindTaskError: KindTaskError, ports.KindReplay: "", ports.KindWake: KindWake,
 }
 
 func eventOf(m ports.Message) (Event, error) {

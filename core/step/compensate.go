@@ -72,33 +72,54 @@ func undoProcess(n *bpmn.Node) *bpmn.Node {
 	return nil
 }
 
-// compensate takes the log of a scope, or its entries of one activity, and undoes it, last completed first. Nothing to do: the
-// token goes on.
+// compensate undoes what has completed where the event was thrown, last completed first; in an event sub-process first its own
+// activities, then those of the scope that it stands in. Nothing to do: the token goes on.
 func (r *run) compensate(t *tok) {
-	c := t.scope
-	if c.kind == token.EventScope {
-		c = c.parent
+	ev, c := t.node.Event, t.scope
+	if ev.Wait {
+		r.compensateIn(t, c)
+		return
 	}
+	for ; c != nil; c = c.around() { // before it leaves, perhaps as the last of its scope
+		if taken := c.take(ev.Activity); len(taken) > 0 {
+			r.undo(c, nil, taken, false)
+		}
+	}
+	r.leave(t)
+}
+
+// compensateIn undoes a scope while the token waits, and then the one around it.
+func (r *run) compensateIn(t *tok, c *scope) {
+	for ; c != nil; c = c.around() {
+		if taken := c.take(t.node.Event.Activity); len(taken) > 0 {
+			t.state = token.Throw
+			r.undo(c, t, taken, false)
+			return
+		}
+	}
+	r.depart(t)
+}
+
+// around is the scope that a compensation thrown in an event sub-process goes on to; nil: it ends here.
+func (c *scope) around() *scope {
+	if c.kind == token.EventScope {
+		return c.parent
+	}
+	return nil
+}
+
+// take takes the log of a scope, or its entries of one activity.
+func (c *scope) take(only *bpmn.Node) []token.Entry {
 	var taken, kept []token.Entry
 	for _, e := range c.log {
-		if only := t.node.Event.Activity; only == nil || e.Node == only.ID {
+		if only == nil || e.Node == only.ID {
 			taken = append(taken, e)
 		} else {
 			kept = append(kept, e)
 		}
 	}
 	c.log = kept
-	if len(taken) == 0 {
-		r.leave(t)
-		return
-	}
-	if !t.node.Event.Wait {
-		r.leave(t)
-		r.undo(c, nil, taken, false)
-		return
-	}
-	t.state = token.Throw
-	r.undo(c, t, taken, false)
+	return taken
 }
 
 // undo starts a compensation in a scope; t goes on when it has ended.
@@ -145,6 +166,10 @@ func (r *run) compensated(u *token.Undoing) {
 	}
 	if t.node.Event.Kind == bpmn.Cancel {
 		r.leaveTransaction(t)
+		return
+	}
+	if t.node.Event.Kind == bpmn.Compensation {
+		r.compensateIn(t, r.scopeByID(u.Scope).around())
 		return
 	}
 	r.depart(t)

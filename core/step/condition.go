@@ -10,11 +10,12 @@ import (
 // the edge from false or null to true.
 func (r *run) conditions() {
 	for r.failure == nil && (len(r.fresh) > 0 || len(r.dirty) > 0) {
+		if r.conditional == 0 {
+			clear(r.dirty)
+			return
+		}
 		fresh, dirty := r.fresh, r.dirty
 		r.fresh, r.dirty = nil, map[string]bool{}
-		if r.conditional == 0 {
-			continue
-		}
 		for _, w := range r.waits {
 			if w.dead || w.Kind != token.Condition || !slices.Contains(fresh, w) && !reads(w, dirty) {
 				continue

@@ -122,6 +122,15 @@ func gateways() []sample {
 	}
 }
 
+// linked is a process with two link throw events of other names than the catch event they lead to, unless they refer to it.
+func linked(target, source string) string {
+	away := func(n, name string) string {
+		return throw("x"+n, `<linkEventDefinition id="away`+n+`" name="`+name+`">`+target+`</linkEventDefinition>`)
+	}
+	return process(start("s"), parallel("f"), away("1", "first"), away("2", "second"), catch("y", `<linkEventDefinition id="here1" name="here">`+source+`</linkEventDefinition>`),
+		worker("a"), path("s", "f", "x1"), path("f", "x2"), path("y", "a"))
+}
+
 func events() []sample {
 	thrown := func(kind, definition string) string { // an end event in a sub-process, with what catches it
 		return process(start("s"), sub("sub", start("is"), end("x", "«"+definition+"»"), path("is", "x")), boundary("b", "sub", kind), worker("a"), path("s", "sub"), path("b", "a"))
@@ -151,8 +160,8 @@ func events() []sample {
 		{"signal", "TestSignalReachesEveryArmedWaitOnce", `«<signal id="ss" name="ss"/>»` + flowing(catch("x", signal("ss")))},
 		{"error", "TestCodeBeforeCatchAll", `«<error id="ee" errorCode="EE"/>»` + strings.NewReplacer("«", "", "»", "").Replace(thrown(anyError(), errorDef("ee")))},
 		{"escalation", "TestEscalationInterruptsOrNot", `«<escalation id="xx" escalationCode="XX"/>»` + strings.NewReplacer("«", "", "»", "").Replace(thrown(escalation("xx"), escalation("xx")))},
-		{"source", "", process(start("s"), throw("x", `<linkEventDefinition name="L">«<source>x</source>»</linkEventDefinition>`), catch("y", `<linkEventDefinition name="L"/>`), path("s", "x"))},
-		{"target", "", process(start("s"), throw("x", `<linkEventDefinition name="L">«<target>y</target>»</linkEventDefinition>`), catch("y", `<linkEventDefinition name="L"/>`), path("s", "x"))},
+		{"source", "TestLinksMayReferToEachOther", linked("", `«<source>away1</source><source>away2</source>»`)},
+		{"target", "TestLinksMayReferToEachOther", linked(`«<target>here1</target>»`, "")},
 	}, empty("implicitThrowEvent", "event", "catchEvent", "throwEvent", "eventDefinition"))
 }
 

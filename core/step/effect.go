@@ -30,7 +30,10 @@ func (r *run) derive() ports.ID {
 
 // emit sends a message to the world.
 func (r *run) emit(e ports.Emission, n *bpmn.Node) {
-	e.Tenant, e.Deployment, e.Instance, e.ID = r.ref.Tenant, r.p.Deployment, r.ref.ID, r.derive()
+	if e.ID.IsZero() {
+		e.ID = r.derive()
+	}
+	e.Tenant, e.Deployment, e.Instance = r.ref.Tenant, r.p.Deployment, r.ref.ID
 	e.Seq = r.head.Step<<20 | int64(r.effects.ordinal)
 	r.effects.emissions = append(r.effects.emissions, e)
 	r.note("emitted "+e.Destination, n, 0)
@@ -89,14 +92,17 @@ func (r *run) send(s *bpmn.Send, t *tok) {
 			return
 		}
 	}
-	e := ports.Emission{Destination: "channel:" + s.Channel, Headers: r.headers(s.Headers, t.local(), n)}
+	e := ports.Emission{ID: r.derive(), Destination: "channel:" + s.Channel}
 	if s.Destination != nil {
 		if e.Destination = r.text(s.Destination, t.local(), nil, n); e.Destination == "" {
 			r.fail(fault.ExpressionFailed, n, "the destination of %q is null", n.ID)
 			return
 		}
 	}
-	e.ContentType, e.Body = r.body(s.ContentType, s.Template, s.Body, r.taken(t), t.local(), n)
+	out := content{headers: r.headers(s.Headers, t.local(), n)}
+	out.kind, out.body = r.body(s.ContentType, s.Template, s.Body, r.taken(t), t.local(), n)
+	out = r.wrap(s.Mode, e.ID, out, n)
+	e.ContentType, e.Body, e.Headers = out.kind, out.body, out.headers
 	r.emit(e, n)
 }
 
@@ -136,7 +142,7 @@ func (r *run) reply(x *bpmn.Reply, c *scope, n *bpmn.Node) {
 		r.note("reply without a question", n, 0)
 		return
 	}
-	response := ports.Response{Status: 200, Headers: r.headers(x.Headers, c, n)}
+	response := ports.Response{Status: 200}
 	if x.Status != nil {
 		status, err := strconv.Atoi(r.text(x.Status, c, nil, n))
 		if err != nil || status < 100 || status > 599 {
@@ -145,10 +151,19 @@ func (r *run) reply(x *bpmn.Reply, c *scope, n *bpmn.Node) {
 		}
 		response.Status = status
 	}
-	response.ContentType, response.Body = r.body(x.ContentType, x.Template, x.Body, r.shown(visible(c)), c, n)
 	last := len(r.head.Open) - 1
 	open := r.head.Open[last]
 	r.head.Open = r.head.Open[:last]
+	out := content{headers: r.headers(x.Headers, c, n)}
+	out.kind, out.body = r.body(x.ContentType, x.Template, x.Body, r.shown(visible(c)), c, n)
+	mode := x.Mode
+	if mode == matchInbound {
+		mode = open.Mode
+	}
+	if mode == eventBinary || mode == eventStructured {
+		out = r.wrap(mode, r.derive(), out, n)
+	}
+	response.ContentType, response.Body, response.Headers = out.kind, out.body, out.headers
 	r.answer(open, response)
 	r.note("replied", n, 0)
 }
@@ -209,5 +224,5 @@ func (r *run) asked(ev *Event) {
 	if ch, known := r.p.Channels[ref.Channel]; known && ch.AckMode == channel.OnPersist {
 		return
 	}
-	r.head.Open = append(r.head.Open, token.Open{Channel: ref.Channel, Event: ref.Event})
+	r.head.Open = append(r.head.Open, token.Open{Channel: ref.Channel, Event: ref.Event, Mode: ev.Mode})
 }

@@ -85,6 +85,8 @@ func (r *run) eventGate(t *tok) {
 // fire lets the event of a wait happen: at a catch event, an event gateway, a receiving task, a boundary or an event sub-process.
 func (r *run) fire(w *wait, ev *Event) {
 	switch {
+	case erring(w.node, ev):
+		r.invalid(w, ev)
 	case w.token == nil:
 		r.fireEventProcess(w.scope, w.node, w, ev)
 	case w.node.Kind == bpmn.BoundaryEvent:
@@ -118,7 +120,7 @@ func (r *run) arrive(t *tok, ev *Event) {
 	}
 	result := r.brought(t.node, ev)
 	if t.node.Source != nil && len(t.node.Outputs) == 0 {
-		r.assign(t.scope, t.node.Source.Name, ev.Payload)
+		r.merge(result, "payload", func(name string, v feel.Value) { r.assign(t.scope, name, v) })
 		result = nil
 	}
 	r.finish(t, result)
@@ -208,7 +210,11 @@ func (r *run) bring(n *bpmn.Node, ev *Event, c *scope, write func(name string, v
 // message and the data.
 func (r *run) brought(n *bpmn.Node, ev *Event) feel.Value {
 	if n != nil && n.Source != nil {
-		return feel.Context{n.Source.Name: ev.Payload}
+		out := feel.Context{n.Source.Name: ev.Payload}
+		if n.Source.OnValidation == "route" {
+			out[violations] = wrongs(ev)
+		}
+		return out
 	}
 	if ev.Code == "" || n == nil || n.Event == nil || n.Event.Kind != bpmn.Error && n.Event.Kind != bpmn.Escalation {
 		return ev.Payload

@@ -12,7 +12,7 @@ import (
 // begin makes a new instance. A start that fails keeps an empty snapshot and its event; one that the model refuses leaves nothing.
 func begin(p *Program, b Begin) Result {
 	empty := &token.Snapshot{Process: p.Process.ID, Status: ports.Suspended}
-	out := advance(p, empty, Claimed{Claim: ports.Claim{Ref: b.Ref}, Step: b.Step, At: b.Event.At}, []Event{b.Event})
+	out := advance(p, empty, Claimed{Claim: ports.Claim{Ref: b.Ref}, Step: b.Step, At: b.Event.At, Refused: b.Refused}, []Event{b.Event})
 	if out.Err != nil {
 		return out.Result
 	}
@@ -21,7 +21,7 @@ func begin(p *Program, b Begin) Result {
 	}
 	n := &ports.NewInstance{
 		Ref: b.Ref, Deployment: p.Deployment, Module: p.Module, Process: p.Process.ID, Channel: b.Channel, Status: out.after.Status,
-		Snapshot: out.data, Fault: out.stored, Schedule: b.Schedule, Rows: out.rows(),
+		Snapshot: out.data, Fault: out.stored, Schedule: b.Schedule, Leases: b.Leases, Rows: out.rows(),
 	}
 	if b.Event.Parent != nil {
 		n.Parent, n.Pinned = &b.Event.Parent.Parent, true
@@ -50,7 +50,7 @@ func resume(p *Program, c Claimed, events []Event) Result {
 	out.Result.Commit = &ports.Step{
 		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Status: out.after.Status,
 		Snapshot: out.data, Fault: out.stored, Consumed: out.run.effects.consumed, Void: out.run.effects.void, Task: out.run.effects.task,
-		Lease: c.Lease, Drop: out.drop, Rows: rows,
+		Leases: c.Leases, Drop: out.drop, Rows: rows,
 	}
 	return out.Result
 }
@@ -78,6 +78,7 @@ func refuse(s *token.Snapshot, events []Event) *Result {
 type outcome struct {
 	Result
 	p      *Program
+	from   *Program // that made the rows of before
 	before *token.Snapshot
 	after  *token.Snapshot
 	data   []byte
@@ -85,12 +86,15 @@ type outcome struct {
 	run    *run
 	drop   ports.Dropped
 	insert ports.Rows
+	move   *ports.Move // from another program: what stays, with other words
 }
 
 func (o *outcome) rows() ports.Rows {
 	rows := o.insert
 	rows.Outbox, rows.Deliveries, rows.Replies = o.run.effects.emissions, o.run.effects.deliveries, o.run.effects.replies
-	rows.History = o.run.journal.document()
+	if o.run.limits.History != NoHistory {
+		rows.History = o.run.journal.document()
+	}
 	return rows
 }
 
@@ -98,15 +102,22 @@ func (o *outcome) rows() ports.Rows {
 // nothing has to be undone.
 func advance(p *Program, before *token.Snapshot, c Claimed, events []Event) outcome {
 	order := ordered(events)
-	out := outcome{p: p, before: before, Result: Result{Outcomes: make([]Outcome, len(events))}}
+	if c.Most > 0 {
+		order = order[:min(c.Most, len(order))]
+	}
+	out := outcome{p: p, from: p, before: before, Result: Result{Outcomes: make([]Outcome, len(events))}}
 	r, tried, err := fold(p, before, c, events, order, out.Outcomes)
 	if err != nil {
 		out.Err = err
 		return out
 	}
+	if c.Refused != nil {
+		r.failure, tried = &failure{fault: c.Refused}, 1
+	}
 	if r.failure == nil {
 		out.run = r
 		if out.seal() {
+			out.rest()
 			return out
 		}
 	}
@@ -125,16 +136,21 @@ func advance(p *Program, before *token.Snapshot, c Claimed, events []Event) outc
 			break
 		}
 	}
-	for i, o := range out.Outcomes {
-		if o == "" {
-			out.Outcomes[i] = NotTried
-		}
-	}
+	out.rest()
 	return out
 }
 
-// fold applies events in order until one fails, and says how many were tried. Two completions of tasks never go into one step: a
-// step can prove only one lock.
+// rest says of every event that nothing was said of that it was not tried.
+func (o *outcome) rest() {
+	for i, said := range o.Outcomes {
+		if said == "" {
+			o.Outcomes[i] = NotTried
+		}
+	}
+}
+
+// fold applies events in order until one fails, and says how many were tried. Two completions of tasks never go into one step, which
+// can prove only one lock; nor does one message twice, which is a duplicate once the first is committed.
 func fold(p *Program, before *token.Snapshot, c Claimed, events []Event, order []int, outcomes []Outcome) (*run, int, error) {
 	s, err := load(p.Process, before)
 	if err != nil {
@@ -143,7 +159,7 @@ func fold(p *Program, before *token.Snapshot, c Claimed, events []Event, order [
 	r := newRun(p, s, c.Claim.Ref, c.Step, c.At)
 	for tried, i := range order {
 		ev := events[i]
-		if ev.Task != nil && r.effects.task != nil {
+		if ev.Task != nil && r.effects.task != nil || r.took(ev.Consumed) {
 			outcomes[i] = NotTried
 			continue
 		}
@@ -157,6 +173,11 @@ func fold(p *Program, before *token.Snapshot, c Claimed, events []Event, order [
 		}
 	}
 	return r, len(order), nil
+}
+
+// took says that the step takes this message already.
+func (r *run) took(c *ports.Consumed) bool {
+	return c != nil && slices.ContainsFunc(r.effects.consumed, func(taken ports.Consumed) bool { return taken.InboxRef == c.InboxRef })
 }
 
 // try applies one event and works until every token is parked; false: nothing waits for it. A panic is the event's failure like any
@@ -190,11 +211,16 @@ func (o *outcome) seal() bool {
 		return false
 	}
 	o.data = data
-	old := o.before
-	if old.Step == 0 {
-		old = nil
+	old := token.Rows{}
+	if o.before.Step != 0 {
+		old = token.RowsOf(o.from.Process, o.from.Module, o.before)
 	}
-	o.insert, o.drop = token.Change(o.p.Process, o.p.Module, old, o.after)
+	now := token.RowsOf(o.p.Process, o.p.Module, o.after)
+	o.insert, o.drop = token.Change(old, now, o.after)
+	if o.from != o.p {
+		o.move = &ports.Move{To: o.p.Deployment, Module: o.p.Module, Process: o.p.Process.ID}
+		o.move.Waits, o.move.Tasks, o.move.Topics = token.Moved(old, now)
+	}
 	if f := o.after.Failure; f != nil {
 		o.stored = &ports.Fault{Code: f.Code, Detail: f.Detail, Node: f.Node}
 	}

@@ -147,10 +147,11 @@ func flowsOf(held map[*bpmn.Flow]*tok) map[*bpmn.Flow]bool {
 }
 
 // mayCome says that some other token of the scope instance can still reach an incoming flow that is not held, and none of those that
-// are (OMG issue 15155): a token upstream of a held flow will arrive there, and starts another round.
+// are (OMG issue 15155): a token upstream of a held flow will arrive there, and starts another round. What is being undone has been
+// there already.
 func (r *run) mayCome(c *scope, n *bpmn.Node, held map[*bpmn.Flow]bool) bool {
 	for _, t := range c.tokens {
-		if t.dead || t.node == n && t.state == token.Join {
+		if t.dead || t.undo != 0 || t.node == n && t.state == token.Join {
 			continue
 		}
 		open, covered := false, false

@@ -62,6 +62,9 @@ func (r *run) note(what string, n *bpmn.Node, id token.ID) {
 }
 
 func (r *run) wrote(name string, v feel.Value, c *scope) {
+	if h := r.limits.History; h == NoHistory || h == ActivityHistory {
+		return
+	}
 	d := did{What: "set", Name: name}
 	if c.node != nil {
 		d.Node = c.node.ID

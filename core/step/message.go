@@ -73,16 +73,17 @@ func (r *run) forgetScope(c *scope) {
 	}
 }
 
-// messageWait finds the one wait that a message feeds: the one it names, or by name and key the innermost guarded scope's, there an
-// event sub-process's before a boundary's, then the oldest.
+// messageWait finds the one wait that a message feeds: the one it names, or where that is gone since it was routed or none is named, by
+// name and key the innermost guarded scope's, there an event sub-process's before a boundary's, then the oldest. To look again here,
+// under the claim, is to route it again: of many messages for one loop, each finds the next round's wait.
 func (r *run) messageWait(ev *Event) *wait {
-	if ev.Wait != 0 {
-		return r.waitByID(ev.Wait, ports.WaitMessage)
+	if named := r.waitByID(ev.Wait, ports.WaitMessage); named != nil && admits(named.node, ev) {
+		return named
 	}
 	keys := heldKeys{run: r, ev: ev, found: map[waitsFor][]token.Alias{}}
 	var best *wait
 	for _, w := range r.waits {
-		if w.dead || w.Kind != ports.WaitMessage || r.nameKey(w.Name) != ev.Name || best != nil && w.guards() <= best.guards() || !keys.fit(w) {
+		if w.dead || w.Kind != ports.WaitMessage || r.nameKey(w.Name) != ev.Name || best != nil && w.guards() <= best.guards() || !admits(w.node, ev) || !keys.fit(w) {
 			continue
 		}
 		best = w

@@ -15,7 +15,7 @@ func (r *run) loop(t *tok) {
 	body := r.open(t.scope, t, token.BodyScope, t.node)
 	if !t.node.Loop.Multi {
 		body.body = &token.Body{Sequential: true, Next: 1}
-		if t.node.Loop.TestBefore && !r.loops(body, body) {
+		if t.node.Loop.TestBefore && !r.loops(body, body, feel.Context{"loopCounter": feel.NumberOfInt(0)}) {
 			r.finishBody(body)
 			return
 		}
@@ -134,7 +134,7 @@ func counts(b *token.Body) feel.Context {
 }
 
 func (r *run) roundAgain(body, c *scope) {
-	again := r.loops(body, c)
+	again := r.loops(body, c, nil)
 	r.close(c)
 	if again {
 		r.startRound(body, nil)
@@ -143,8 +143,8 @@ func (r *run) roundAgain(body, c *scope) {
 	r.finishBody(body)
 }
 
-// loops says that a standard loop runs once more.
-func (r *run) loops(body, c *scope) bool {
+// loops says that a standard loop runs once more. Its condition sees in loopCounter how many rounds have run.
+func (r *run) loops(body, c *scope, extra feel.Context) bool {
 	l, b := body.node.Loop, body.body
 	if l.Maximum > 0 && b.Completed >= int64(l.Maximum) {
 		return false
@@ -153,7 +153,7 @@ func (r *run) loops(body, c *scope) bool {
 		r.fail(fault.IterationLimit, body.node, "the loop has run %d times; at most that many run", b.Completed)
 		return false
 	}
-	return l.Condition == nil || r.holds(l.Condition, c, nil, body.node)
+	return l.Condition == nil || r.holds(l.Condition, c, extra, body.node)
 }
 
 func (r *run) roundNext(body *scope) {

@@ -250,6 +250,14 @@ func TestLinkIsAnEdge(t *testing.T) {
 	w.start("").want("task a")
 }
 
+func TestLinksMayReferToEachOther(t *testing.T) {
+	for name, model := range map[string]string{
+		"by target": linked(`<target>here1</target>`, ""), "by source": linked("", `<source>away1</source><source>away2</source>`),
+	} {
+		t.Run(name, func(t *testing.T) { newWorld(t, model).start("").want("task a, task a") })
+	}
+}
+
 // Model 13: A (handler), a wait, sequential ×3 of B (handler), a restart, a throw, and another one.
 func modelThirteen(t *testing.T) *instance {
 	t.Helper()

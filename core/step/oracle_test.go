@@ -1,13 +1,17 @@
 package step_test
 
 import (
+	encoding "encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"reflect"
+	"runtime"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sutra-engine/sutra/core/step"
@@ -16,7 +20,7 @@ import (
 
 // A block is a piece of a random model. The oracle knows what blocks mean without tokens: it plays them as a tree.
 type block struct {
-	kind  string // task, pass, seq, par, xor, inc, sub, multi, serial, loop, guard, side, term, err, beside, instead
+	kind  string // task, pass, send, catch, seq, par, xor, inc, sub, multi, serial, loop, guard, side, term, err, beside, instead
 	id    string
 	parts []*block
 	taken []bool // xor, inc: which branches
@@ -28,9 +32,7 @@ func grow(r *rand.Rand, depth int, next *int) *block {
 	*next++
 	b := &block{id: fmt.Sprintf("n%d", *next), kind: "task"}
 	if depth == 0 || *next > 40 {
-		if r.IntN(3) == 0 {
-			b.kind = "pass"
-		}
+		b.kind = []string{"task", "task", "pass", "send", "catch"}[r.IntN(5)]
 		return b
 	}
 	b.kind = []string{"task", "seq", "seq", "par", "xor", "inc", "sub", "multi", "serial", "loop", "guard", "side", "term", "err", "beside", "instead"}[r.IntN(16)]
@@ -72,6 +74,10 @@ func (b *block) draw(from, to string) string {
 		return worker(b.id) + path(from, b.id, to)
 	case "pass":
 		return pass(b.id) + path(from, b.id, to)
+	case "send":
+		return el("sendTask", b.id, send("out")) + path(from, b.id, to)
+	case "catch":
+		return catch(b.id, message("m1")) + path(from, b.id, to)
 	case "seq":
 		var out strings.Builder
 		for i, p := range b.parts {
@@ -168,9 +174,9 @@ func (o *oracle) tick(p *play) bool {
 	}
 	b := p.b
 	switch b.kind {
-	case "task":
+	case "task", "catch":
 		return false
-	case "pass":
+	case "pass", "send":
 		p.done = true
 	case "seq":
 		p.done = o.series(p, len(b.parts), func(i int) *block { return b.parts[i] })
@@ -300,13 +306,16 @@ func (p *play) busy() bool {
 	return slices.ContainsFunc(slices.Concat(p.kids, p.sides), func(k *play) bool { return !k.done })
 }
 
+// waits says that the block is a wait of its own.
+func (b *block) waits() bool { return b.kind == "task" || b.kind == "catch" }
+
 // open gathers what waits, by the node where it waits.
 func (p *play) open(into map[string][]*play) {
 	if p.done && p.b.kind != "side" {
 		return
 	}
 	switch {
-	case p.b.kind == "task":
+	case p.b.waits():
 		into[p.b.id] = append(into[p.b.id], p)
 	case p.listens():
 		into[p.b.id+"b"] = append(into[p.b.id+"b"], p)
@@ -322,6 +331,8 @@ func waitingOf(into map[string][]*play) string {
 		kind := "task "
 		if strings.HasSuffix(id, "b") {
 			kind = "timer "
+		} else if plays[0].b.kind == "catch" {
+			kind = "message "
 		}
 		for range plays {
 			out = append(out, kind+id)
@@ -332,22 +343,27 @@ func waitingOf(into map[string][]*play) string {
 }
 
 // Every random model does what the oracle says after every step, with a restart between any two of them: one event a step, or two folded.
+// All its events folded into one step without a restart do the same things in the same order, and end the same.
 // SUTRA_SEEDS says how many models, as SUTRA_SEEDS=10000.
 func TestRestartAtEveryCommitChangesNothing(t *testing.T) {
-	models, steps := seeds(t), 0
-	playing := uint64(0)
-	defer func() {
-		if t.Failed() {
-			t.Logf("it was seed %d", playing)
-		}
-	}()
-	for ; playing < models; playing++ {
-		steps += playModel(t, playing)
-		if t.Failed() {
-			return
-		}
+	models, shards := seeds(t), uint64(runtime.GOMAXPROCS(0))
+	var steps, played atomic.Int64
+	t.Cleanup(func() { t.Logf("%d models, %d steps", played.Load(), steps.Load()) })
+	for shard := range shards {
+		t.Run(fmt.Sprint("shard", shard), func(t *testing.T) {
+			t.Parallel()
+			seed := shard
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("it was seed %d", seed)
+				}
+			})
+			for ; seed < models; seed += shards {
+				steps.Add(int64(playModel(t, seed)))
+				played.Add(1)
+			}
+		})
 	}
-	t.Logf("%d models, %d steps", models, steps)
 }
 
 func seeds(t *testing.T) uint64 {
@@ -362,7 +378,7 @@ func seeds(t *testing.T) uint64 {
 	if testing.Short() {
 		return 50
 	}
-	return 400
+	return 200
 }
 
 // playModel plays one random model to its end, and says in how many steps.
@@ -377,40 +393,99 @@ func playModel(t *testing.T, seed uint64) int {
 	root := o.begin(b, nil)
 	o.tick(root)
 	i := w.start("")
+	whole := uninterrupted{begun: i.data, sent: len(w.emitted)}
 	for n := 0; !root.done; n++ {
 		open := map[string][]*play{}
 		root.open(open)
 		if got, want := i.waiting(), waitingOf(open); got != want {
 			t.Fatalf("seed %d, after %d steps: the engine waits for\n%s\nthe oracle for\n%s\nmodel:\n%s", seed, n, got, want, xml)
 		}
-		waits := pair(i, open)
-		var events []step.Event
-		for range 1 + r.IntN(2) { // one event, or two in one step
-			p := pick(r, waits, root)
-			if p == nil {
-				break
-			}
-			kind := step.KindTaskDone
-			if p.b.kind == "task" {
-				p.done = true
-			} else {
-				kind = step.KindTimer
-				o.fire(p)
-			}
-			events = append(events, step.Event{Kind: kind, Wait: waits[p]})
-			delete(waits, p)
-			o.tick(root)
-		}
+		events := o.play(r, root, pair(i, open))
 		for k := range events {
-			events[k].From = step.Source{Instance: i.ref.ID, Step: 1, Ordinal: k + 1} // in this order
+			events[k].From = step.Source{Instance: i.ref.ID, Step: int64(n + 1), Ordinal: k + 1} // in this order
 		}
 		i.applied(events...)
+		whole.events, whole.did = append(whole.events, events...), append(whole.did, things(t, i.lastHistory())...)
 		if n > 2000 {
 			t.Fatalf("seed %d does not end", seed)
 		}
 	}
 	i.want("completed")
+	if len(whole.events) > 0 {
+		whole.compare(t, i)
+	}
 	return w.steps
+}
+
+// play lets one event happen, or two, and answers them for the engine to take in one step.
+func (o *oracle) play(r *rand.Rand, root *play, waits map[*play]ports.WaitID) []step.Event {
+	var events []step.Event
+	for range 1 + r.IntN(2) {
+		p := pick(r, waits, root)
+		if p == nil {
+			break
+		}
+		kind := step.KindTaskDone
+		switch {
+		case p.b.kind == "catch":
+			kind = step.KindMessage
+			p.done = true
+		case p.b.waits():
+			p.done = true
+		default:
+			kind = step.KindTimer
+			o.fire(p)
+		}
+		events = append(events, step.Event{Kind: kind, Wait: waits[p]})
+		delete(waits, p)
+		o.tick(root)
+	}
+	return events
+}
+
+// uninterrupted is what happened to an instance since it began, to be done again in one step without a restart.
+type uninterrupted struct {
+	begun  []byte
+	sent   int // emissions before
+	events []step.Event
+	did    []string
+}
+
+func (u *uninterrupted) compare(t *testing.T, i *instance) {
+	t.Helper()
+	claimed := step.Claimed{Claim: ports.Claim{Ref: i.ref, Owner: "r/1", Epoch: 1}, Row: ports.Instance{Ref: i.ref, Snapshot: u.begun}, Step: i.w.stepID(), At: i.w.now}
+	got := step.Resume(i.p, claimed, u.events)
+	if got.Err != nil || got.Commit == nil || got.Commit.Status != i.status {
+		t.Fatalf("without a restart it ends as %+v, with restarts %s", got, i.status)
+	}
+	if did := things(t, string(got.Commit.History)); len(u.did) <= 1000 && !slices.Equal(did, u.did) { // a history lists 1,000 things
+		t.Fatalf("without a restart it did\n%s\nwith restarts\n%s", strings.Join(did, "\n"), strings.Join(u.did, "\n"))
+	}
+	sent, with := got.Commit.Outbox, i.w.emitted[u.sent:]
+	same := func(a, b ports.Emission) bool {
+		return a.Destination == b.Destination && string(a.Body) == string(b.Body)
+	}
+	if !slices.EqualFunc(sent, with, same) {
+		t.Fatalf("without a restart it sent %+v, with restarts %+v", sent, with)
+	}
+	after, before := snapshotOf(t, got.Commit.Snapshot), i.snapshot()
+	if after.Step, before.Step = 0, 0; !reflect.DeepEqual(after, before) { // steps are counted, and there were fewer
+		t.Fatalf("without a restart it ended with %+v, with restarts with %+v", after, before)
+	}
+}
+
+// things lists what a history document says was done.
+func things(t *testing.T, document string) []string {
+	t.Helper()
+	var history struct{ Did []encoding.RawMessage }
+	if err := encoding.Unmarshal([]byte(document), &history); err != nil {
+		t.Fatal(err)
+	}
+	out := make([]string, len(history.Did))
+	for i, did := range history.Did {
+		out[i] = string(did)
+	}
+	return out
 }
 
 // pair finds the wait of everything that the oracle says waits: at one node, by age.

@@ -21,7 +21,21 @@ func restore(p *Program, c Claimed, event KeptEvent) Result {
 		return Result{Err: err}
 	}
 	r := newRun(p, s, c.Claim.Ref, c.Step, c.At)
-	kept := before.Failure.Event
+	r.revive(event)
+	out := outcome{p: p, from: p, before: before, run: r}
+	if !out.seal() {
+		return Result{Err: r.failure.fault}
+	}
+	out.Result.Commit = &ports.Step{
+		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Status: out.after.Status,
+		Snapshot: out.data, Leases: c.Leases, Drop: out.drop, Rows: out.rows(),
+	}
+	return out.Result
+}
+
+// revive makes a FAILED instance one that waits again.
+func (r *run) revive(event KeptEvent) {
+	kept := r.head.Failure.Event
 	r.head.Failure, r.head.Status = nil, ports.Suspended
 	for _, w := range r.waits {
 		if w.Kind == ports.WaitTask {
@@ -30,17 +44,8 @@ func restore(p *Program, c Claimed, event KeptEvent) Result {
 	}
 	r.note("restored", nil, 0)
 	if event == ReplayEvent && kept != nil {
-		m := r.delivery(ports.KindReplay, c.Claim.ID, 0, Event{})
+		m := r.delivery(ports.KindReplay, r.ref.ID, 0, Event{})
 		m.Payload = kept
 		r.effects.deliveries = append(r.effects.deliveries, m)
 	}
-	out := outcome{p: p, before: before, run: r}
-	if !out.seal() {
-		return Result{Err: r.failure.fault}
-	}
-	out.Result.Commit = &ports.Step{
-		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Status: out.after.Status,
-		Snapshot: out.data, Lease: c.Lease, Drop: out.drop, Rows: out.rows(),
-	}
-	return out.Result
 }

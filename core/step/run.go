@@ -68,6 +68,7 @@ func newRun(p *Program, s *state, ref ports.Ref, id ports.StepID, at time.Time) 
 		names: map[string]ports.Key{}, values: map[string]ports.Key{},
 	}
 	r.head.Step++
+	r.journal.Did = make([]did, 0, 16)
 	r.alive = len(s.tokens)
 	for _, w := range s.waits {
 		if w.Kind == token.Condition {
@@ -265,6 +266,10 @@ func (r *run) start(ev *Event) {
 // startAt starts at a start event, or at an event that an instantiating gateway or receive task waits for.
 func (r *run) startAt(n *bpmn.Node, ev *Event) {
 	r.register(n.Aliases, r.root, r.root, atDoor(n.Source, ev.Payload))
+	if erring(n, ev) {
+		r.raise(r.place(r.root, n), refusal(n, ev))
+		return
+	}
 	if n.Kind == bpmn.StartEvent {
 		if n.Event != nil && n.Event.Kind == bpmn.Conditional && !r.holds(n.Event.Condition, r.root, nil, n) {
 			r.fail(fault.EventInvalid, n, "the condition of the start event %q is not true for this message", n.ID)

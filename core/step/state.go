@@ -56,10 +56,10 @@ type wait struct {
 	dead  bool
 }
 
-// home is the scope that a wait's expressions see.
+// home is the scope that a wait's expressions see: of an activity and its boundary events what its inputs made.
 func (w *wait) home() *scope {
 	if w.token != nil {
-		return w.token.scope
+		return w.token.local()
 	}
 	return w.scope
 }

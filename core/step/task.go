@@ -72,28 +72,35 @@ func (r *run) external(t *tok) {
 	w := r.await(ports.WaitTask, n, t, nil)
 	w.Task = r.derive()
 	w.Retries = int64(r.limits.TaskRetries)
-	if n.Task.How == bpmn.Channel {
-		w.Topic = n.Task.Channel
-		return
-	}
-	if n.Task.Topic.Expr != nil {
-		w.Topic = r.text(n.Task.Topic, t.local(), nil, n)
-	}
-	if n.Task.Retries != nil {
+	r.label(w)
+	if n.Task.How == bpmn.External && n.Task.Retries != nil {
 		budget, err := strconv.ParseInt(r.text(n.Task.Retries, t.local(), nil, n), 10, 32)
 		if err != nil || budget < 1 {
 			r.fail(fault.ExpressionFailed, n, "the retries of %q are no whole number above 0", n.ID)
 		}
 		w.Retries = budget
 	}
-	for _, h := range n.Task.Headers {
+}
+
+// label computes what a task says of itself to workers: its topic and headers. What the model says literally is not stored.
+func (r *run) label(w *wait) {
+	t, task := w.token, w.node.Task
+	w.Topic, w.Headers = "", nil
+	if task.How == bpmn.Channel {
+		w.Topic = task.Channel
+		return
+	}
+	if task.Topic.Expr != nil {
+		w.Topic = r.text(task.Topic, t.local(), nil, w.node)
+	}
+	for _, h := range task.Headers {
 		if h.Value.Expr == nil {
 			continue
 		}
 		if w.Headers == nil {
 			w.Headers = feel.Context{}
 		}
-		v := r.eval(h.Value.Expr, t.local(), nil, n)
+		v := r.eval(h.Value.Expr, t.local(), nil, w.node)
 		if r.storable(h.Name, v) {
 			w.Headers[h.Name] = v
 		}

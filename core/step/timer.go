@@ -1,7 +1,6 @@
 package step
 
 import (
-	"sort"
 	"time"
 
 	"github.com/sutra-engine/sutra/core/bpmn"
@@ -58,11 +57,11 @@ func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) 
 func (r *run) dueAfter(t *bpmn.Text, c *scope, n *bpmn.Node) time.Time {
 	v := r.timerValue(t, c, n)
 	if text, ok := v.(feel.String); ok {
-		parsed, err := feel.ParseDuration(string(text))
+		at, err := after(r.at, string(text))
 		if err != nil {
 			return r.badTimer(n, err)
 		}
-		v = parsed
+		return instant(at)
 	}
 	at, err := feel.AddDuration(r.at, v)
 	if err != nil {
@@ -71,9 +70,19 @@ func (r *run) dueAfter(t *bpmn.Text, c *scope, n *bpmn.Node) time.Time {
 	return instant(at)
 }
 
+// after is an instant and an ISO 8601 duration.
+func after(t time.Time, duration string) (time.Time, error) {
+	period, err := bpmn.ParsePeriod(duration)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return period.After(t, 1)
+}
+
 func (r *run) watchCycle(w *wait, t *bpmn.Text) {
 	v := r.timerValue(t, w.home(), w.node)
-	if _, ok := v.(feel.DaysTime); ok {
+	switch v.(type) {
+	case feel.DaysTime, feel.YearsMonths:
 		v = feel.String(feel.Text(v))
 	}
 	text, _ := v.(feel.String)
@@ -84,12 +93,12 @@ func (r *run) watchCycle(w *wait, t *bpmn.Text) {
 	}
 	first := c.Start
 	if first.IsZero() {
-		if first, err = c.Nth(r.at, 1); err != nil {
+		if first, _, err = c.After(r.at, r.at); err != nil {
 			r.badTimer(w.node, err)
 			return
 		}
 	}
-	if c.Repeats == 0 {
+	if c.Repeats == 0 || first.IsZero() {
 		r.unwait(w)
 		return
 	}
@@ -102,22 +111,19 @@ func (r *run) nextOf(w *wait) *wait {
 	if w.Period == "" || w.Left == 1 {
 		return nil
 	}
-	c := bpmn.Cycle{Period: w.Period}
-	due := func(n int64) time.Time {
-		at, err := c.Nth(w.Anchor, n)
-		if err != nil {
-			r.badTimer(w.node, err)
-		}
-		return at
+	now := r.at
+	if w.Due.After(now) {
+		now = w.Due
 	}
-	span := int64(1)
-	for !due(w.Fired+span).After(r.at) && r.failure == nil {
-		span *= 2
+	due, place, err := bpmn.Cycle{Period: w.Period}.After(w.Anchor, now)
+	if err != nil {
+		r.badTimer(w.node, err)
 	}
-	skip := sort.Search(int(span), func(i int) bool { return due(w.Fired + int64(i) + 1).After(r.at) })
+	if due.IsZero() {
+		return nil
+	}
 	next := &wait{Wait: w.Wait}
-	next.Fired = w.Fired + int64(skip) + 1
-	next.Due = instant(due(next.Fired))
+	next.Due, next.Fired = instant(due), max(place, w.Fired+1)
 	if next.Left > 0 {
 		next.Left--
 	}

@@ -236,9 +236,14 @@ func (i *instance) check() {
 
 func (i *instance) snapshot() *token.Snapshot {
 	i.w.t.Helper()
-	s, err := token.Decode(i.data)
+	return snapshotOf(i.w.t, i.data)
+}
+
+func snapshotOf(t testing.TB, data []byte) *token.Snapshot {
+	t.Helper()
+	s, err := token.Decode(data)
 	if err != nil {
-		i.w.t.Fatalf("the committed snapshot cannot be read: %v", err)
+		t.Fatalf("the committed snapshot cannot be read: %v", err)
 	}
 	return s
 }
@@ -421,14 +426,18 @@ func (i *instance) variable(name string) string {
 	return ""
 }
 
+// stands says what an instance waits for, or how it ended.
+func (i *instance) stands() string {
+	if i.status != ports.Suspended {
+		return string(i.status)
+	}
+	return i.waiting()
+}
+
 // want compares what an instance waits for, or how it ended.
 func (i *instance) want(expected string) {
 	i.w.t.Helper()
-	got := i.waiting()
-	if i.status != ports.Suspended {
-		got = string(i.status)
-	}
-	if got != expected {
+	if got := i.stands(); got != expected {
 		i.w.t.Fatalf("got %q, want %q (fault %+v)\nhistory of the last step: %s", got, expected, i.fault, i.lastHistory())
 	}
 }

@@ -29,11 +29,11 @@ func First(spec *bpmn.TimerSpec, now time.Time) (due time.Time, left int, ok boo
 		if err != nil {
 			return time.Time{}, 0, false, err
 		}
-		d, err := feel.ParseDuration(text)
+		d, err := bpmn.ParsePeriod(text)
 		if err != nil {
 			return time.Time{}, 0, false, err
 		}
-		due, err = feel.AddDuration(now, d)
+		due, err = d.After(now, 1)
 		return due, 1, true, err
 	}
 	c, err := cycle(spec, now)
@@ -41,10 +41,10 @@ func First(spec *bpmn.TimerSpec, now time.Time) (due time.Time, left int, ok boo
 		return time.Time{}, 0, false, err
 	}
 	if c.Start.IsZero() {
-		due, err = c.Nth(now, 1)
-		return due, int(c.Repeats), true, err
+		due, _, err = c.After(now, now)
+		return due, int(c.Repeats), !due.IsZero(), err
 	}
-	due, gone, err := after(c, c.Start, now)
+	due, gone, err := c.After(c.Start, now)
 	return due, remaining(c.Repeats, gone), c.Repeats < 0 || gone < c.Repeats, err
 }
 
@@ -61,16 +61,16 @@ func Next(spec *bpmn.TimerSpec, s ports.Schedule, now time.Time) (time.Time, int
 	if s.Due.After(now) {
 		now = s.Due
 	}
-	_, before, err := after(c, s.Anchor, s.Due.Add(-time.Microsecond))
+	_, before, err := c.After(s.Anchor, s.Due.Add(-time.Microsecond))
 	if err != nil {
 		return time.Time{}, 0, err
 	}
-	due, passed, err := after(c, s.Anchor, now)
+	due, passed, err := c.After(s.Anchor, now)
 	if err != nil {
 		return time.Time{}, 0, err
 	}
 	left := remaining(int64(s.Left), passed-before)
-	if left == 0 {
+	if left == 0 || due.IsZero() {
 		return time.Time{}, 0, nil
 	}
 	return due, left, nil
@@ -81,38 +81,6 @@ func remaining(repeats, gone int64) int {
 		return -1
 	}
 	return int(max(0, repeats-gone))
-}
-
-// after is the first instant of a cycle after now, and how many came before it, the anchor included.
-func after(c bpmn.Cycle, anchor, now time.Time) (time.Time, int64, error) {
-	low, high := int64(0), int64(1)
-	for {
-		at, err := c.Nth(anchor, high)
-		if err != nil {
-			return time.Time{}, 0, err
-		}
-		if at.After(now) {
-			break
-		}
-		low, high = high, high*2
-	}
-	if anchor.After(now) {
-		return anchor, 0, nil
-	}
-	for high-low > 1 {
-		middle := low + (high-low)/2
-		at, err := c.Nth(anchor, middle)
-		if err != nil {
-			return time.Time{}, 0, err
-		}
-		if at.After(now) {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	at, err := c.Nth(anchor, high)
-	return at, high, err
 }
 
 func cycle(spec *bpmn.TimerSpec, now time.Time) (bpmn.Cycle, error) {

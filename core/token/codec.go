@@ -19,10 +19,10 @@ const Format = 1
 const headerSize = 4
 
 // modes are the two modes of the CBOR library: deterministic (RFC 8949, 4.2) out, nothing doubtful in.
-var modes = sync.OnceValues(func() (cbor.EncMode, cbor.DecMode) {
+var modes = sync.OnceValues(func() (cbor.UserBufferEncMode, cbor.DecMode) {
 	out := cbor.CoreDetEncOptions()
 	out.BigIntConvert = cbor.BigIntConvertShortest
-	enc, err := out.EncMode()
+	enc, err := out.UserBufferEncMode()
 	if err != nil {
 		panic(err) // constant options
 	}
@@ -43,11 +43,13 @@ func Encode(s *Snapshot) ([]byte, error) {
 	if err != nil {
 		return nil, fault.ValueNotStorable.With("%w", err)
 	}
-	body, err := Marshal(w)
-	if err != nil {
+	enc, _ := modes()
+	var b bytes.Buffer
+	b.Write([]byte{'S', 'T', Format, 0})
+	if err := enc.MarshalToBuffer(w, &b); err != nil {
 		return nil, fault.ValueNotStorable.With("%w", err)
 	}
-	return append([]byte{'S', 'T', Format, 0}, body...), nil
+	return b.Bytes(), nil
 }
 
 // Decode reads a snapshot, and refuses bytes that Encode would not have written for it.

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"bytes"
 	"maps"
 
 	"github.com/sutra-engine/sutra/core/bpmn"
@@ -79,20 +80,13 @@ func taskRow(p *bpmn.Process, w *Wait) ports.Task {
 	return row
 }
 
-// Change is the difference between the rows of two snapshots of one instance: what a commit inserts and drops. A nil before has no
-// rows.
-func Change(p *bpmn.Process, module string, before, after *Snapshot) (ports.Rows, ports.Dropped) {
+// Change is the difference between the rows of an instance before and after a step: what its commit inserts and drops. after is the
+// snapshot of now.
+func Change(old, now Rows, after *Snapshot) (ports.Rows, ports.Dropped) {
 	var insert ports.Rows
 	var drop ports.Dropped
-	var old Rows
-	if before != nil {
-		old = RowsOf(p, module, before)
-	}
-	now := RowsOf(p, module, after)
 	insert.Waits, drop.Waits = difference(old.Waits, now.Waits, func(w ports.Wait) ports.WaitID { return w.ID })
-	var gone []ports.Alias
-	insert.Aliases, gone = difference(old.Aliases, now.Aliases, func(a ports.Alias) ports.Alias { return a })
-	drop.Aliases = gone
+	insert.Aliases, drop.Aliases = difference(old.Aliases, now.Aliases, func(a ports.Alias) ports.Alias { return a })
 	insert.Tasks, drop.Tasks = difference(old.Tasks, now.Tasks, func(t ports.Task) ports.TaskID { return t.ID })
 	if len(insert.Tasks) > 0 {
 		seen := seesOf(after)
@@ -102,6 +96,32 @@ func Change(p *bpmn.Process, module string, before, after *Snapshot) (ports.Rows
 	}
 	drop.All = after.Status.Ended()
 	return insert, drop
+}
+
+// Moved are the waits and tasks that stay and say something else: under another revision a node may have another name. Topics are
+// the tasks that other workers get now. What their rows alone know stays as it is.
+func Moved(old, now Rows) (waits []ports.Wait, tasks, topics []ports.Task) {
+	id := func(t ports.Task) ports.TaskID { return t.ID }
+	waits = altered(old.Waits, now.Waits, func(w ports.Wait) ports.WaitID { return w.ID }, func(a, b ports.Wait) bool { return a == b })
+	tasks = altered(old.Tasks, now.Tasks, id, func(a, b ports.Task) bool {
+		return a.Node == b.Node && a.Open == b.Open && bytes.Equal(a.Headers, b.Headers)
+	})
+	topics = altered(old.Tasks, now.Tasks, id, func(a, b ports.Task) bool { return a.Topic == b.Topic })
+	return waits, tasks, topics
+}
+
+// altered lists what is in both lists and not the same.
+func altered[T any, K comparable](old, now []T, key func(T) K, same func(a, b T) bool) (out []T) {
+	before := make(map[K]T, len(old))
+	for _, x := range old {
+		before[key(x)] = x
+	}
+	for _, x := range now {
+		if was, there := before[key(x)]; there && !same(was, x) {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // difference compares two lists by key, in their own order.

@@ -33,6 +33,7 @@ type Snapshot struct {
 type Open struct {
 	Channel string
 	Event   ports.Key
+	Mode    string // cloudevent-binary or cloudevent-structured, as it came; empty: no CloudEvent
 }
 
 // Parent is what a child knows of its caller.

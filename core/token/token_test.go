@@ -188,12 +188,13 @@ func TestRowsOfAFailedOrEndedInstance(t *testing.T) {
 	if r := token.RowsOf(p, "m", s); len(r.Waits) != 4 || len(r.Tasks) != 1 || len(r.Aliases) != 2 {
 		t.Errorf("suspended: %+v", r)
 	}
-	insert, drop := token.Change(p, "m", s, &failed)
+	rows := func(s *token.Snapshot) token.Rows { return token.RowsOf(p, "m", s) }
+	insert, drop := token.Change(rows(s), rows(&failed), &failed)
 	if len(insert.Waits) != 0 || len(drop.Waits) != 4 || len(drop.Tasks) != 1 || len(drop.Aliases) != 1 {
 		t.Errorf("failing: %+v %+v", insert, drop)
 	}
 	s.Status = ports.Completed
-	if _, drop := token.Change(p, "m", &failed, s); !drop.All {
+	if _, drop := token.Change(rows(&failed), rows(s), s); !drop.All {
 		t.Error("an instance that ended keeps rows")
 	}
 }

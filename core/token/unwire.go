@@ -53,12 +53,12 @@ func (w *wire) snapshot() (*Snapshot, error) {
 		Process: u.name(w.Process), Next: w.Next, Step: w.Step, Status: w.Status, Parent: u.parent(w.Parent), Failure: (*Failure)(w.Failure),
 	}
 	for _, o := range w.Open {
-		s.Open = append(s.Open, Open{o.Channel, u.key(o.Event)})
+		s.Open = append(s.Open, Open{o.Channel, u.key(o.Event), o.Mode})
 	}
 	for _, c := range w.Scopes {
 		s.Scopes = append(s.Scopes, Scope{
-			ID: c.ID, Parent: c.Parent, Node: u.name(c.Node), Kind: ScopeKind(c.Kind), Variables: values(c.Variables),
-			Interrupted: c.Interrupted, Body: bodyOf(c.Body), Log: u.entries(c.Log), Gates: u.gates(c.Gates), ToStart: u.list(c.ToStart),
+			ID: c.ID, Parent: c.Parent, Node: u.name(c.Node), Kind: ScopeKind(c.Kind), Variables: u.values(c.Variables),
+			Interrupted: c.Interrupted, Body: u.body(c.Body), Log: u.entries(c.Log), Gates: u.gates(c.Gates), ToStart: u.list(c.ToStart),
 		})
 	}
 	for _, t := range w.Tokens {
@@ -87,7 +87,7 @@ func (u *unwiring) wait(x wireWait) Wait {
 	return Wait{
 		ID: x.ID, Token: x.Token, Scope: x.Scope, Node: u.name(x.Node), Kind: waitKinds[x.Kind], Group: x.Group, Name: x.Name,
 		Due: instant(x.Due), Anchor: instant(x.Anchor), Period: x.Period, Fired: x.Fired, Left: x.Left, Topic: x.Topic,
-		Task: u.id(x.Task), Retries: x.Retries, Headers: values(x.Headers), Child: u.id(x.Child), Attempt: x.Attempt, Truth: x.Truth,
+		Task: u.id(x.Task), Retries: x.Retries, Headers: u.values(x.Headers), Child: u.id(x.Child), Attempt: x.Attempt, Truth: x.Truth,
 	}
 }
 
@@ -110,7 +110,7 @@ func (u *unwiring) key(data []byte) (k ports.Key) {
 func (u *unwiring) entries(log []wireEntry) []Entry {
 	var out []Entry
 	for _, e := range log {
-		out = append(out, Entry{u.name(e.Node), EntryKind(e.Kind), values(e.Variables), e.Together, u.entries(e.Log)})
+		out = append(out, Entry{u.name(e.Node), EntryKind(e.Kind), u.values(e.Variables), e.Together, u.entries(e.Log)})
 	}
 	return out
 }
@@ -123,27 +123,35 @@ func (u *unwiring) gates(gates []wireGate) []Gate {
 	return out
 }
 
-func bodyOf(w *wireBody) *Body {
+func (u *unwiring) body(w *wireBody) *Body {
 	if w == nil {
 		return nil
 	}
 	b := &Body{Sequential: w.Sequential, Total: w.Total, Next: w.Next, Completed: w.Completed, Terminated: w.Terminated}
 	for _, item := range w.Items {
-		b.Items = append(b.Items, item.Value)
+		b.Items = append(b.Items, u.value(item))
 	}
 	for _, r := range w.Results {
-		b.Results = append(b.Results, Result{r.Index, r.Value.Value})
+		b.Results = append(b.Results, Result{r.Index, u.value(r.Value)})
 	}
 	return b
 }
 
-func values(m map[string]Stored) feel.Context {
+func (u *unwiring) value(b boxed) feel.Value {
+	v, err := unbox(b)
+	if err != nil {
+		u.fail("stored value: %w", err)
+	}
+	return v
+}
+
+func (u *unwiring) values(m map[string]boxed) feel.Context {
 	if len(m) == 0 {
 		return nil
 	}
 	out := make(feel.Context, len(m))
-	for k, v := range m {
-		out[k] = v.Value
+	for k, b := range m {
+		out[k] = u.value(b)
 	}
 	return out
 }

@@ -58,12 +58,16 @@ func box(v feel.Value) (boxed, error) {
 }
 
 func boxNumber(n feel.Number) boxed {
+	if n.Decimal.Coeff.IsInt64() {
+		short := n.Decimal.Coeff.Int64()
+		if n.Decimal.Negative {
+			short = -short
+		}
+		return cbor.Tag{Number: tagDecimal, Content: []any{int64(n.Decimal.Exponent), short}}
+	}
 	coefficient := n.Decimal.Coeff.MathBigInt()
 	if n.Decimal.Negative {
 		coefficient.Neg(coefficient)
-	}
-	if coefficient.IsInt64() {
-		return cbor.Tag{Number: tagDecimal, Content: []any{int64(n.Decimal.Exponent), coefficient.Int64()}}
 	}
 	return cbor.Tag{Number: tagDecimal, Content: []any{int64(n.Decimal.Exponent), *coefficient}}
 }

@@ -30,6 +30,7 @@ type (
 	wireOpen struct {
 		Channel string `cbor:"1,keyasint,omitempty"`
 		Event   []byte `cbor:"2,keyasint,omitempty"`
+		Mode    string `cbor:"3,keyasint,omitempty"`
 	}
 	wireParent struct {
 		Instance []byte   `cbor:"1,keyasint,omitempty"`
@@ -49,16 +50,16 @@ type (
 		Event  []byte   `cbor:"5,keyasint,omitempty"`
 	}
 	wireScope struct {
-		ID          ID                `cbor:"1,keyasint,omitempty"`
-		Parent      ID                `cbor:"2,keyasint,omitempty"`
-		Node        uint              `cbor:"3,keyasint,omitempty"`
-		Kind        uint8             `cbor:"4,keyasint,omitempty"`
-		Variables   map[string]Stored `cbor:"5,keyasint,omitempty"`
-		Interrupted bool              `cbor:"6,keyasint,omitempty"`
-		Body        *wireBody         `cbor:"7,keyasint,omitempty"`
-		Log         []wireEntry       `cbor:"8,keyasint,omitempty"`
-		Gates       []wireGate        `cbor:"9,keyasint,omitempty"`
-		ToStart     []uint            `cbor:"10,keyasint,omitempty"`
+		ID          ID               `cbor:"1,keyasint,omitempty"`
+		Parent      ID               `cbor:"2,keyasint,omitempty"`
+		Node        uint             `cbor:"3,keyasint,omitempty"`
+		Kind        uint8            `cbor:"4,keyasint,omitempty"`
+		Variables   map[string]boxed `cbor:"5,keyasint,omitempty"`
+		Interrupted bool             `cbor:"6,keyasint,omitempty"`
+		Body        *wireBody        `cbor:"7,keyasint,omitempty"`
+		Log         []wireEntry      `cbor:"8,keyasint,omitempty"`
+		Gates       []wireGate       `cbor:"9,keyasint,omitempty"`
+		ToStart     []uint           `cbor:"10,keyasint,omitempty"`
 	}
 	wireBody struct {
 		Sequential bool         `cbor:"1,keyasint,omitempty"`
@@ -66,12 +67,12 @@ type (
 		Next       int64        `cbor:"3,keyasint,omitempty"`
 		Completed  int64        `cbor:"4,keyasint,omitempty"`
 		Terminated int64        `cbor:"5,keyasint,omitempty"`
-		Items      []Stored     `cbor:"6,keyasint,omitempty"`
+		Items      []boxed      `cbor:"6,keyasint,omitempty"`
 		Results    []wireResult `cbor:"7,keyasint,omitempty"`
 	}
 	wireResult struct {
-		Index int64  `cbor:"1,keyasint,omitempty"`
-		Value Stored `cbor:"2,keyasint"`
+		Index int64 `cbor:"1,keyasint,omitempty"`
+		Value boxed `cbor:"2,keyasint"`
 	}
 	wireGate struct {
 		Node     uint   `cbor:"1,keyasint,omitempty"`
@@ -88,25 +89,25 @@ type (
 		Tries int64 `cbor:"8,keyasint,omitempty"`
 	}
 	wireWait struct {
-		ID      ID                `cbor:"1,keyasint,omitempty"`
-		Token   ID                `cbor:"2,keyasint,omitempty"`
-		Scope   ID                `cbor:"3,keyasint,omitempty"`
-		Node    uint              `cbor:"4,keyasint,omitempty"`
-		Kind    uint8             `cbor:"5,keyasint,omitempty"`
-		Group   ID                `cbor:"6,keyasint,omitempty"`
-		Name    string            `cbor:"7,keyasint,omitempty"`
-		Due     *int64            `cbor:"8,keyasint,omitempty"`
-		Anchor  *int64            `cbor:"9,keyasint,omitempty"`
-		Period  string            `cbor:"10,keyasint,omitempty"`
-		Fired   int64             `cbor:"11,keyasint,omitempty"`
-		Left    int64             `cbor:"12,keyasint,omitempty"`
-		Topic   string            `cbor:"13,keyasint,omitempty"`
-		Task    []byte            `cbor:"14,keyasint,omitempty"`
-		Retries int64             `cbor:"15,keyasint,omitempty"`
-		Headers map[string]Stored `cbor:"16,keyasint,omitempty"`
-		Child   []byte            `cbor:"17,keyasint,omitempty"`
-		Attempt int64             `cbor:"18,keyasint,omitempty"`
-		Truth   bool              `cbor:"19,keyasint,omitempty"`
+		ID      ID               `cbor:"1,keyasint,omitempty"`
+		Token   ID               `cbor:"2,keyasint,omitempty"`
+		Scope   ID               `cbor:"3,keyasint,omitempty"`
+		Node    uint             `cbor:"4,keyasint,omitempty"`
+		Kind    uint8            `cbor:"5,keyasint,omitempty"`
+		Group   ID               `cbor:"6,keyasint,omitempty"`
+		Name    string           `cbor:"7,keyasint,omitempty"`
+		Due     *int64           `cbor:"8,keyasint,omitempty"`
+		Anchor  *int64           `cbor:"9,keyasint,omitempty"`
+		Period  string           `cbor:"10,keyasint,omitempty"`
+		Fired   int64            `cbor:"11,keyasint,omitempty"`
+		Left    int64            `cbor:"12,keyasint,omitempty"`
+		Topic   string           `cbor:"13,keyasint,omitempty"`
+		Task    []byte           `cbor:"14,keyasint,omitempty"`
+		Retries int64            `cbor:"15,keyasint,omitempty"`
+		Headers map[string]boxed `cbor:"16,keyasint,omitempty"`
+		Child   []byte           `cbor:"17,keyasint,omitempty"`
+		Attempt int64            `cbor:"18,keyasint,omitempty"`
+		Truth   bool             `cbor:"19,keyasint,omitempty"`
 	}
 	wireAlias struct {
 		Name   string `cbor:"1,keyasint,omitempty"`
@@ -116,11 +117,11 @@ type (
 		Wait   ID     `cbor:"5,keyasint,omitempty"`
 	}
 	wireEntry struct {
-		Node      uint              `cbor:"1,keyasint,omitempty"`
-		Kind      uint8             `cbor:"2,keyasint,omitempty"`
-		Variables map[string]Stored `cbor:"3,keyasint,omitempty"`
-		Together  bool              `cbor:"4,keyasint,omitempty"`
-		Log       []wireEntry       `cbor:"5,keyasint,omitempty"`
+		Node      uint             `cbor:"1,keyasint,omitempty"`
+		Kind      uint8            `cbor:"2,keyasint,omitempty"`
+		Variables map[string]boxed `cbor:"3,keyasint,omitempty"`
+		Together  bool             `cbor:"4,keyasint,omitempty"`
+		Log       []wireEntry      `cbor:"5,keyasint,omitempty"`
 	}
 	wireUndoing struct {
 		ID       ID          `cbor:"1,keyasint,omitempty"`
@@ -136,28 +137,50 @@ var waitKinds = []ports.WaitKind{
 	"", ports.WaitMessage, ports.WaitSignal, ports.WaitTimer, ports.WaitTask, ports.WaitCall, ports.WaitRetry, Condition,
 }
 
-// names gives BPMN ids their places while a snapshot is written.
-type names struct{ table []string }
+// wiring writes a wire record: it gives BPMN ids their places, and boxes values. The first trouble stays.
+type wiring struct {
+	names []string
+	err   error
+}
 
-func (n *names) place(name string) uint {
+func (w *wiring) place(name string) uint {
 	if name == "" {
 		return 0
 	}
-	i, _ := slices.BinarySearch(n.table, name)
+	i, _ := slices.BinarySearch(w.names, name)
 	return uint(i) + 1
 }
 
-func (n *names) places(list []string) []uint {
+func (w *wiring) places(list []string) []uint {
 	var out []uint
 	for _, name := range list {
-		out = append(out, n.place(name))
+		out = append(out, w.place(name))
 	}
 	return out
 }
 
-// namesOf gathers every BPMN id in a snapshot.
-func namesOf(s *Snapshot) *names {
-	all := []string{s.Process}
+func (w *wiring) value(v feel.Value) boxed {
+	b, err := box(v)
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	return b
+}
+
+func (w *wiring) values(c feel.Context) map[string]boxed {
+	if len(c) == 0 {
+		return nil
+	}
+	out := make(map[string]boxed, len(c))
+	for k, v := range c {
+		out[k] = w.value(v)
+	}
+	return out
+}
+
+// namesOf gathers every BPMN id in a snapshot, sorted.
+func namesOf(s *Snapshot) []string {
+	all := append(make([]string, 0, 1+len(s.Scopes)+2*len(s.Tokens)+len(s.Waits)), s.Process)
 	var entries func(log []Entry)
 	entries = func(log []Entry) {
 		for _, e := range log {
@@ -186,45 +209,50 @@ func namesOf(s *Snapshot) *names {
 	if len(all) > 0 && all[0] == "" {
 		all = all[1:]
 	}
-	return &names{all}
+	return all
 }
 
 func wireOf(s *Snapshot) (*wire, error) {
-	n := namesOf(s)
-	w := &wire{
-		Names: n.table, Process: n.place(s.Process), Next: s.Next, Step: s.Step, Status: s.Status,
+	w := wiring{names: namesOf(s)}
+	out := &wire{
+		Names: w.names, Process: w.place(s.Process), Next: s.Next, Step: s.Step, Status: s.Status,
 		Parent: wireParentOf(s.Parent), Failure: (*wireFailure)(s.Failure),
+		Scopes: make([]wireScope, len(s.Scopes)), Tokens: make([]wireToken, len(s.Tokens)), Waits: make([]wireWait, len(s.Waits)),
 	}
 	for _, o := range s.Open {
-		w.Open = append(w.Open, wireOpen{o.Channel, o.Event[:]})
+		out.Open = append(out.Open, wireOpen{o.Channel, o.Event[:], o.Mode})
 	}
-	for _, c := range s.Scopes {
-		w.Scopes = append(w.Scopes, wireScope{
-			ID: c.ID, Parent: c.Parent, Node: n.place(c.Node), Kind: uint8(c.Kind), Variables: stored(c.Variables),
-			Interrupted: c.Interrupted, Body: wireBodyOf(c.Body), Log: n.entries(c.Log), Gates: n.gates(c.Gates), ToStart: n.places(c.ToStart),
-		})
-	}
-	for _, t := range s.Tokens {
-		w.Tokens = append(w.Tokens, wireToken{t.ID, t.Scope, n.place(t.Node), n.place(t.Flow), uint8(t.State), t.Inner, t.Undo, t.Tries})
-	}
-	for _, x := range s.Waits {
-		kind := slices.Index(waitKinds, x.Kind)
-		if kind < 1 {
-			return nil, fmt.Errorf("a wait of kind %q cannot be stored", x.Kind)
+	for i, c := range s.Scopes {
+		out.Scopes[i] = wireScope{
+			ID: c.ID, Parent: c.Parent, Node: w.place(c.Node), Kind: uint8(c.Kind), Variables: w.values(c.Variables),
+			Interrupted: c.Interrupted, Body: w.body(c.Body), Log: w.entries(c.Log), Gates: w.gates(c.Gates), ToStart: w.places(c.ToStart),
 		}
-		w.Waits = append(w.Waits, wireWait{
-			ID: x.ID, Token: x.Token, Scope: x.Scope, Node: n.place(x.Node), Kind: uint8(kind), Group: x.Group, Name: x.Name,
-			Due: micros(x.Due), Anchor: micros(x.Anchor), Period: x.Period, Fired: x.Fired, Left: x.Left, Topic: x.Topic,
-			Task: idBytes(x.Task), Retries: x.Retries, Headers: stored(x.Headers), Child: idBytes(x.Child), Attempt: x.Attempt, Truth: x.Truth,
-		})
+	}
+	for i, t := range s.Tokens {
+		out.Tokens[i] = wireToken{t.ID, t.Scope, w.place(t.Node), w.place(t.Flow), uint8(t.State), t.Inner, t.Undo, t.Tries}
+	}
+	for i := range s.Waits {
+		out.Waits[i] = w.wait(&s.Waits[i])
 	}
 	for _, a := range s.Aliases {
-		w.Aliases = append(w.Aliases, wireAlias(a))
+		out.Aliases = append(out.Aliases, wireAlias(a))
 	}
 	for _, u := range s.Undoing {
-		w.Undoing = append(w.Undoing, wireUndoing{u.ID, u.Scope, u.Token, u.Together, n.entries(u.Left)})
+		out.Undoing = append(out.Undoing, wireUndoing{u.ID, u.Scope, u.Token, u.Together, w.entries(u.Left)})
 	}
-	return w, nil
+	return out, w.err
+}
+
+func (w *wiring) wait(x *Wait) wireWait {
+	kind := slices.Index(waitKinds, x.Kind)
+	if kind < 1 && w.err == nil {
+		w.err = fmt.Errorf("a wait of kind %q cannot be stored", x.Kind)
+	}
+	return wireWait{
+		ID: x.ID, Token: x.Token, Scope: x.Scope, Node: w.place(x.Node), Kind: uint8(max(kind, 0)), Group: x.Group, Name: x.Name,
+		Due: micros(x.Due), Anchor: micros(x.Anchor), Period: x.Period, Fired: x.Fired, Left: x.Left, Topic: x.Topic,
+		Task: idBytes(x.Task), Retries: x.Retries, Headers: w.values(x.Headers), Child: idBytes(x.Child), Attempt: x.Attempt, Truth: x.Truth,
+	}
 }
 
 func wireParentOf(p *Parent) *wireParent {
@@ -234,43 +262,32 @@ func wireParentOf(p *Parent) *wireParent {
 	return &wireParent{idBytes(p.Instance), p.Wait, idBytes(p.Root), p.Depth, p.Catches, p.CatchAny, p.Wants, p.WantAll}
 }
 
-func wireBodyOf(b *Body) *wireBody {
+func (w *wiring) body(b *Body) *wireBody {
 	if b == nil {
 		return nil
 	}
-	w := &wireBody{Sequential: b.Sequential, Total: b.Total, Next: b.Next, Completed: b.Completed, Terminated: b.Terminated}
+	out := &wireBody{Sequential: b.Sequential, Total: b.Total, Next: b.Next, Completed: b.Completed, Terminated: b.Terminated}
 	for _, item := range b.Items {
-		w.Items = append(w.Items, Stored{item})
+		out.Items = append(out.Items, w.value(item))
 	}
 	for _, r := range b.Results {
-		w.Results = append(w.Results, wireResult{r.Index, Stored{r.Value}})
+		out.Results = append(out.Results, wireResult{r.Index, w.value(r.Value)})
 	}
-	return w
+	return out
 }
 
-func (n *names) entries(log []Entry) []wireEntry {
+func (w *wiring) entries(log []Entry) []wireEntry {
 	var out []wireEntry
 	for _, e := range log {
-		out = append(out, wireEntry{n.place(e.Node), uint8(e.Kind), stored(e.Variables), e.Together, n.entries(e.Log)})
+		out = append(out, wireEntry{w.place(e.Node), uint8(e.Kind), w.values(e.Variables), e.Together, w.entries(e.Log)})
 	}
 	return out
 }
 
-func (n *names) gates(gates []Gate) []wireGate {
+func (w *wiring) gates(gates []Gate) []wireGate {
 	var out []wireGate
 	for _, g := range gates {
-		out = append(out, wireGate{n.place(g.Node), n.places(g.Consumed)})
-	}
-	return out
-}
-
-func stored(c feel.Context) map[string]Stored {
-	if len(c) == 0 {
-		return nil
-	}
-	out := make(map[string]Stored, len(c))
-	for k, v := range c {
-		out[k] = Stored{v}
+		out = append(out, wireGate{w.place(g.Node), w.places(g.Consumed)})
 	}
 	return out
 }

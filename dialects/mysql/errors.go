@@ -25,9 +25,11 @@ func classify(err error) dialects.Class {
 		return dialects.Duplicate
 	case 1213, 1205, 1020, 3572: // deadlock, lock timeout, changed since read (MariaDB), locked
 		return dialects.Conflict
+	case 1045, 1698, 1044, 1049, 1142, 1227: // password, plug-in, database denied, database unknown, table denied, privilege
+		return dialects.Denied
 	case 1290, 1836, 1792:
 		return dialects.ReadOnly
-	case 1406, 1153, 1264, 1301:
+	case 1406, 1153, 1264, 1301, 1366: // too long, packet, out of range, result, no such character
 		return dialects.TooLong
 	case 3024, 1969, 1317: // MySQL's and MariaDB's time limit, killed query
 		return dialects.Timeout

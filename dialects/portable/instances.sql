@@ -76,6 +76,16 @@ WHERE w.tenant = :tenant
 AND w.instance = r.instance
 AND w.wait_id = r.wait
 
+-- name: wait_move
+-- rows: instance uuid, wait int, node text, name bytes, due instant
+-- expect: each
+UPDATE sutra_wait AS w
+SET node = r.node, name_key = r.name, due_at = r.due, attempt_at = r.due
+FROM :rows AS r
+WHERE w.tenant = :tenant
+AND w.instance = r.instance
+AND w.wait_id = r.wait
+
 -- name: wait_clear
 -- rows: instance uuid
 DELETE FROM sutra_wait
@@ -146,9 +156,27 @@ FROM :rows AS r
 WHERE t.tenant = :tenant
 AND t.instance = r.instance
 
+-- name: task_alter
+-- rows: id uuid, node text, headers bytes, unlocked int
+UPDATE sutra_task AS t
+SET node = r.node, headers = r.headers, unlocked = r.unlocked
+FROM :rows AS r
+WHERE t.tenant = :tenant
+AND t.id = r.id
+
+-- name: task_retopic
+-- rows: id uuid, topic text
+-- expect: each
+UPDATE sutra_task AS t
+SET topic = r.topic
+FROM :rows AS r
+WHERE t.tenant = :tenant
+AND t.id = r.id
+AND (t.lock_owner IS NULL OR t.lock_until <= :now)
+
 -- name: task_state
 -- rows: id uuid
-SELECT t.id, t.lock_owner, t.lock_epoch
+SELECT t.id, t.lock_owner, t.lock_epoch, t.lock_until
 FROM sutra_task AS t
 WHERE t.tenant = :tenant
 AND t.id IN :rows

@@ -27,15 +27,22 @@ func classify(err error) dialects.Class {
 		return dialects.Conflict
 	case "25006":
 		return dialects.ReadOnly
-	case "22001", "54000", "53400":
+	case "3D000", "42501":
+		return dialects.Denied
+	case "54000", "53400":
 		return dialects.TooLong
 	case "57014":
 		return dialects.Timeout
 	case "53300", "57P01", "57P02", "57P03", "57P05", "25P03":
 		return dialects.Lost
 	}
-	if strings.HasPrefix(e.Code, "08") {
+	switch {
+	case strings.HasPrefix(e.Code, "08"):
 		return dialects.Lost
+	case strings.HasPrefix(e.Code, "28"):
+		return dialects.Denied
+	case strings.HasPrefix(e.Code, "22"): // data exceptions: too long, out of range, no such character
+		return dialects.TooLong
 	}
 	return dialects.Other
 }

@@ -30,6 +30,7 @@ func Dialect() dialects.Dialect {
 		Arg:        arg,
 		Classify:   classify,
 		DSN:        dsn,
+		Alone:      alone,
 		Ledger:     "CREATE TABLE IF NOT EXISTS sutra_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)",
 	}
 }
@@ -48,19 +49,27 @@ func dsn(raw string) (string, error) {
 		"_pragma": {"busy_timeout(5000)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(off)"},
 		"_txlock": {"immediate"}, // a read that turns into a write fails at once and ignores busy_timeout
 	}
-	path := Path(raw)
-	if path == "" {
-		path = ":memory:"
+	file := path(raw)
+	if file == "" {
+		file = ":memory:"
 	}
-	return "file:" + path + "?" + q.Encode(), nil
+	return "file:" + file + "?" + q.Encode(), nil
 }
 
-// Path is the file that a URL names; empty: none, the database is in memory.
-func Path(raw string) string {
-	path := raw
-	for _, scheme := range []string{"sqlite://", "file://"} {
-		path = strings.TrimPrefix(path, scheme)
+// alone is a lock file beside the database's.
+func alone(raw string) string {
+	if path := path(raw); path != "" {
+		return "file:" + path + ".lock?_pragma=busy_timeout(0)&_txlock=exclusive"
 	}
-	path, _, _ = strings.Cut(path, "?")
-	return path
+	return ""
+}
+
+// path is the file that a URL names; empty: none, the database is in memory.
+func path(raw string) string {
+	file := raw
+	for _, scheme := range []string{"sqlite://", "file://"} {
+		file = strings.TrimPrefix(file, scheme)
+	}
+	file, _, _ = strings.Cut(file, "?")
+	return file
 }

@@ -17,6 +17,7 @@ const (
 	StoreTooLarge    Code = "SUTRA.STORE.WRITE.TOO_LARGE"
 	StoreRefused     Code = "SUTRA.STORE.WRITE.REFUSED"
 	StoreLocked      Code = "SUTRA.STORE.ACCESS.LOCKED"
+	StoreDenied      Code = "SUTRA.STORE.ACCESS.DENIED"
 	SchemaVersion    Code = "SUTRA.STORE.SCHEMA.VERSION"
 	SettingRefused   Code = "SUTRA.STORE.SETTING.REFUSED"
 
@@ -34,6 +35,7 @@ const (
 	ShuttingDown   Code = "SUTRA.RUNTIME.REPLICA.SHUTTING_DOWN"
 	StepPanicked   Code = "SUTRA.RUNTIME.STEP.PANICKED"
 	NotReady       Code = "SUTRA.RUNTIME.REPLICA.NOT_READY"
+	TermPassed     Code = "SUTRA.RUNTIME.SINGLETON.TERM_PASSED"
 
 	ChannelUnknown  Code = "SUTRA.INTAKE.CHANNEL.UNKNOWN"
 	BodyTooLarge    Code = "SUTRA.INTAKE.BODY.TOO_LARGE"
@@ -98,10 +100,31 @@ const (
 	DecisionHitPolicy Code = "SUTRA.RUNTIME.DECISION.HIT_POLICY"
 
 	AdminClaimHeld  Code = "SUTRA.ADMIN.MIGRATE.CLAIM_HELD"
+	MigrateRefused  Code = "SUTRA.ADMIN.MIGRATE.REFUSED"
+	MigrateTarget   Code = "SUTRA.ADMIN.MIGRATE.TARGET_UNKNOWN"
+	MigrateInactive Code = "SUTRA.ADMIN.MIGRATE.NOT_ACTIVE"
+	MigrateProcess  Code = "SUTRA.ADMIN.MIGRATE.PROCESS_UNKNOWN"
+	MigrateMapping  Code = "SUTRA.ADMIN.MIGRATE.MAPPING_INVALID"
+	MigrateNode     Code = "SUTRA.ADMIN.MIGRATE.NODE_UNKNOWN"
+	MigrateScope    Code = "SUTRA.ADMIN.MIGRATE.SCOPE_CHANGED"
+	MigrateKind     Code = "SUTRA.ADMIN.MIGRATE.KIND_CHANGED"
+	MigrateAlias    Code = "SUTRA.ADMIN.MIGRATE.ALIAS_TAKEN"
+	MigrateLocked   Code = "SUTRA.ADMIN.MIGRATE.TASK_LOCKED"
+	MigrateRetry    Code = "SUTRA.ADMIN.MIGRATE.RETRY_LOST"
+	MigrateGroup    Code = "SUTRA.ADMIN.MIGRATE.GROUP_CHANGED"
+	MigrateFlow     Code = "SUTRA.ADMIN.MIGRATE.FLOW_UNMAPPED"
+	MigrateUndo     Code = "SUTRA.ADMIN.MIGRATE.COMPENSATION_LOST"
+	MigrateUndoing  Code = "SUTRA.ADMIN.MIGRATE.COMPENSATION_RUNNING"
+	MigrateEvent    Code = "SUTRA.ADMIN.MIGRATE.EVENT_UNMAPPED"
+	MigrateStuck    Code = "SUTRA.ADMIN.MIGRATE.STUCK"
+	MigrateCompute  Code = "SUTRA.ADMIN.MIGRATE.COMPUTE_FAILED"
+	MigrateStarting Code = "SUTRA.ADMIN.MIGRATE.CHILD_STARTING"
+	MigrateEnding   Code = "SUTRA.ADMIN.MIGRATE.TASK_COMPLETING"
 	InvariantBroken Code = "SUTRA.ADMIN.VERIFY.BROKEN"
 	EmissionUnknown Code = "SUTRA.ADMIN.REDRIVE.UNKNOWN"
 	ArchiveDropped  Code = "SUTRA.ADMIN.REDRIVE.ARCHIVE_DROPPED"
 	NotFailed       Code = "SUTRA.ADMIN.RESUME.NOT_FAILED"
+	NothingToRetry  Code = "SUTRA.ADMIN.RETRY.NOTHING"
 	AdminClosed     Code = "SUTRA.ADMIN.AUTH.NOT_CONFIGURED"
 	AdminUnknown    Code = "SUTRA.ADMIN.AUTH.UNAUTHORIZED"
 	AdminForbidden  Code = "SUTRA.ADMIN.AUTH.FORBIDDEN"
@@ -121,6 +144,7 @@ var table = append([]Entry{
 	{StoreTooLarge, Reject, 413},
 	{StoreRefused, Bug, 500},
 	{StoreLocked, Operator, 503},
+	{StoreDenied, Operator, 503},
 	{SchemaVersion, Operator, 503},
 	{SettingRefused, Operator, 503},
 	{PropertyInvalid, Operator, 500},
@@ -136,6 +160,7 @@ var table = append([]Entry{
 	{ShuttingDown, Redeliver, 503},
 	{StepPanicked, Bug, 500},
 	{NotReady, Redeliver, 503},
+	{TermPassed, Redeliver, 409},
 	{ChannelUnknown, Reject, 404},
 	{BodyTooLarge, Reject, 413},
 	{BodyUndecodable, Reject, 400},
@@ -193,10 +218,31 @@ var table = append([]Entry{
 	{DecisionType, Reject, 422},
 	{DecisionHitPolicy, Operator, 500},
 	{AdminClaimHeld, Redeliver, 409},
+	{MigrateRefused, Reject, 422},
+	{MigrateTarget, Reject, 404},
+	{MigrateInactive, Reject, 409},
+	{MigrateProcess, Reject, 422},
+	{MigrateMapping, Reject, 422},
+	{MigrateNode, Reject, 422},
+	{MigrateScope, Reject, 422},
+	{MigrateKind, Reject, 422},
+	{MigrateAlias, Reject, 422},
+	{MigrateLocked, Reject, 422},
+	{MigrateRetry, Reject, 422},
+	{MigrateGroup, Reject, 422},
+	{MigrateFlow, Reject, 422},
+	{MigrateUndo, Reject, 422},
+	{MigrateUndoing, Reject, 422},
+	{MigrateEvent, Reject, 422},
+	{MigrateStuck, Reject, 422},
+	{MigrateCompute, Reject, 422},
+	{MigrateStarting, Redeliver, 409},
+	{MigrateEnding, Redeliver, 409},
 	{InvariantBroken, Bug, 500},
 	{EmissionUnknown, Reject, 404},
 	{ArchiveDropped, Reject, 409},
 	{NotFailed, Reject, 409},
+	{NothingToRetry, Reject, 409},
 	{AdminClosed, Operator, 503},
 	{AdminUnknown, Reject, 401},
 	{AdminForbidden, Reject, 403},

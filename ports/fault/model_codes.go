@@ -18,6 +18,7 @@ const (
 	ModelCallUnknown         Code = "SUTRA.MODEL.CALL.UNKNOWN"
 	ModelDecisionUnknown     Code = "SUTRA.MODEL.DECISION.UNKNOWN"
 	ModelChannelUnknown      Code = "SUTRA.MODEL.CHANNEL.UNKNOWN"
+	ModelChannelUse          Code = "SUTRA.MODEL.CHANNEL.USE_UNSUPPORTED"
 	ModelTemplateUnknown     Code = "SUTRA.MODEL.TEMPLATE.UNKNOWN"
 	ModelTopicUnknown        Code = "SUTRA.MODEL.TOPIC.UNKNOWN"
 	ModelCatchDuplicate      Code = "SUTRA.MODEL.CATCH.DUPLICATE"
@@ -70,6 +71,7 @@ var modelTable = []Entry{
 	{ModelCallUnknown, Reject, 422},
 	{ModelDecisionUnknown, Reject, 422},
 	{ModelChannelUnknown, Reject, 422},
+	{ModelChannelUse, Reject, 422},
 	{ModelTemplateUnknown, Reject, 422},
 	{ModelTopicUnknown, Reject, 422},
 	{ModelCatchDuplicate, Reject, 422},

@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	require := flag.String("require", "", "`dialects` that must be proven, separated by blanks or commas")
+	require := flag.String("require", "", "`dialects` and brokers that must be proven, separated by blanks or commas")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	required := strings.FieldsFunc(*require, func(r rune) bool { return r == ' ' || r == ',' })
@@ -64,8 +64,8 @@ type verdict struct {
 
 func prove(ctx context.Context, out io.Writer, required []string) ([]verdict, error) {
 	for _, name := range required {
-		if !slices.Contains(provision.Dialects(), name) {
-			return nil, fmt.Errorf("REQUIRE names %q; there are %s", name, strings.Join(provision.Dialects(), ", "))
+		if all := append(provision.Dialects(), provision.Brokers()...); !slices.Contains(all, name) {
+			return nil, fmt.Errorf("REQUIRE names %q; there are %s", name, strings.Join(all, ", "))
 		}
 	}
 	units, err := unitPackages(ctx)
@@ -84,7 +84,27 @@ func prove(ctx context.Context, out io.Writer, required []string) ([]verdict, er
 	for _, dialect := range provision.Dialects() {
 		verdicts = append(verdicts, onDialect(ctx, out, dialect, slices.Contains(required, dialect))...)
 	}
+	for _, kind := range provision.Brokers() {
+		verdicts = append(verdicts, onBroker(kind, verdicts, slices.Contains(required, kind)))
+	}
 	return append(verdicts, grammar(ctx, out)), nil
+}
+
+// onBroker says whether the scenarios that need a broker ran. They are among those of the one dialect that fleets on brokers run on, and
+// pass over what is not there.
+func onBroker(kind string, before []verdict, required bool) verdict {
+	const scenarios = "postgres: scenarios"
+	v := verdict{what: kind, outcome: missing, note: "its scenarios run on PostgreSQL"}
+	at := slices.IndexFunc(before, func(v verdict) bool { return v.what == scenarios })
+	if err := provision.FindBroker(kind); err != nil {
+		v.note = err.Error()
+	} else if at >= 0 {
+		v.outcome, v.note = before[at].outcome, "within "+scenarios
+	}
+	if required && v.outcome == missing {
+		v.outcome = failed
+	}
+	return v
 }
 
 // unitPackages are all but those that need a database.
