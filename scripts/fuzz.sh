@@ -7,5 +7,5 @@ cd "$(dirname "$0")/.."
 grep -r --include='*_test.go' -o '^func Fuzz[A-Za-z0-9_]*' "$@" | sort | while IFS=: read -r file found; do
 	package=$(dirname "$file") target=${found#func }
 	echo "== $package $target, $time"
-	go test -run='^$' -fuzz="^$target\$" -fuzztime="$time" "$package"
+	go test -run='^$' -fuzz="^$target\$" -fuzztime="$time" -fuzzminimizetime=1s "$package"
 done

@@ -13,24 +13,22 @@ import (
 
 // Broker is a ports.Broker for RabbitMQ. A queue's path is its name. Every consumer has a connection of its own, so that the trouble of
 // one is nobody else's.
-type Broker struct{}
+type Broker struct {
+	Now func() time.Time // the machine's clock
+}
 
 // Consume takes messages until ctx ends. What is not settled when the connection closes, the broker delivers again.
-func (Broker) Consume(ctx context.Context, from ports.Queue, opened func(), take func(ports.Incoming) ports.Ruling) error {
+func (b Broker) Consume(ctx context.Context, from ports.Queue, opened func(), take func(ports.Incoming) ports.Ruling) error {
 	conn, err := dial(from.URL)
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // what it could say, the end of the deliveries has said
-	ch, err := conn.Channel()
-	if err != nil {
-		return fmt.Errorf("open a channel: %w", err)
+	defer hangUp(conn, b.Now)                                            //nolint:errcheck // what it could say, the end of the deliveries has said
+	giveUp := context.AfterFunc(ctx, func() { _ = hangUp(conn, b.Now) }) // on a broker that does not answer
+	deliveries, closed, err := open(conn, from)
+	if !giveUp() {
+		return nil
 	}
-	closed := ch.NotifyClose(make(chan *amqp.Error, 1))
-	if err := ch.Qos(from.Ahead, 0, false); err != nil {
-		return fmt.Errorf("limit what is sent ahead: %w", err)
-	}
-	deliveries, err := ch.Consume(from.Path, "", false, from.Alone, false, false, nil)
 	if err != nil {
 		return fmt.Errorf("consume from %s: %w", from.Path, err)
 	}
@@ -53,6 +51,20 @@ func (Broker) Consume(ctx context.Context, from ports.Queue, opened func(), take
 			taking.Go(func() { settle(stopping, &d, take(incoming(&d))) })
 		}
 	}
+}
+
+// open begins the deliveries. closed has the reason of their end.
+func open(conn *amqp.Connection, from ports.Queue) (deliveries <-chan amqp.Delivery, closed <-chan *amqp.Error, err error) {
+	ch, err := conn.Channel()
+	if err != nil {
+		return nil, nil, err
+	}
+	closed = ch.NotifyClose(make(chan *amqp.Error, 1))
+	if err := ch.Qos(from.Ahead, 0, false); err != nil {
+		return nil, nil, err
+	}
+	deliveries, err = ch.Consume(from.Path, "", false, from.Alone, false, false, nil)
+	return deliveries, closed, err
 }
 
 // settle does as was ruled. When it cannot, the connection is gone and the message comes again.

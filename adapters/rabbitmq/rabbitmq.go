@@ -15,8 +15,10 @@ import (
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
-// patience bounds what opening a connection may take.
-const patience = 5 * time.Second
+const (
+	patience = 5 * time.Second // bounds what opening a connection may take
+	goodbye  = 2 * time.Second // bounds what closing one may take: a broker that is frozen answers nothing
+)
 
 // dial connects. The address stays out of the error: it has a password.
 func dial(address string) (*amqp.Connection, error) {
@@ -30,6 +32,11 @@ func dial(address string) (*amqp.Connection, error) {
 		return nil, fault.SendFailed.With("cannot connect to RabbitMQ: %w", err)
 	}
 	return conn, nil
+}
+
+// hangUp closes a connection, and ends every call that still waits for an answer on it.
+func hangUp(conn *amqp.Connection, now func() time.Time) error {
+	return conn.CloseDeadline(now().Add(goodbye))
 }
 
 // why is what the broker said when it closed a channel or a connection; closed has what it said, if anything.

@@ -16,11 +16,11 @@ import (
 
 func TestAddressStaysOutOfErrors(t *testing.T) {
 	for _, address := range []string{"amqp://user:hunter2@127.0.0.1:1/", "amqp://user:hunter2@:x/", "user:hunter2"} {
-		_, err := (&rabbitmq.Sender{}).Send(t.Context(), ports.Emission{Destination: address, Topic: "queue"})
+		_, err := (&rabbitmq.Sender{Now: time.Now}).Send(t.Context(), ports.Emission{Destination: address, Topic: "queue"})
 		if err == nil || strings.Contains(err.Error(), "hunter2") || fault.Of(err).Code.Disposition() == fault.Reject {
 			t.Errorf("send to %s: got %v; want a failure that may pass, without the password", address, err)
 		}
-		err = rabbitmq.Broker{}.Consume(t.Context(), ports.Queue{URL: address, Path: "queue", Ahead: 1}, func() {}, nil)
+		err = rabbitmq.Broker{Now: time.Now}.Consume(t.Context(), ports.Queue{URL: address, Path: "queue", Ahead: 1}, func() {}, nil)
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("consume from %s: got %v; want a failure without the password", address, err)
 		}
@@ -28,7 +28,7 @@ func TestAddressStaysOutOfErrors(t *testing.T) {
 }
 
 // A broker on which these queues are; a real one.
-func broker(t *testing.T, queues ...string) (string, *amqp.Channel) {
+func broker(t *testing.T, queues ...string) (*provision.Broker, *amqp.Channel) {
 	t.Helper()
 	if err := provision.FindBroker("rabbitmq"); err != nil {
 		t.Skip(err)
@@ -45,7 +45,7 @@ func broker(t *testing.T, queues ...string) (string, *amqp.Channel) {
 		_, err = ch.QueueDeclare(q, true, false, false, false, nil)
 		must(t, err)
 	}
-	return b.URL, ch
+	return b, ch
 }
 
 func must(t *testing.T, err error) {
@@ -55,9 +55,16 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func TestSentMeansInAQueue(t *testing.T) {
-	address, ch := broker(t, "there", "alone")
-	s := &rabbitmq.Sender{}
+func TestAgainstABroker(t *testing.T) {
+	b, ch := broker(t, "there", "alone", "frozen")
+	t.Run("SentMeansInAQueue", func(t *testing.T) { sentMeansInAQueue(t, b.URL, ch) })
+	t.Run("WhoConsumesAloneIsAlone", func(t *testing.T) { whoConsumesAlone(t, b.URL, ch) })
+	t.Run("FrozenBrokerHoldsNobodyUp", func(t *testing.T) { frozenBroker(t, b) })
+}
+
+func sentMeansInAQueue(t *testing.T, address string, ch *amqp.Channel) {
+	t.Helper()
+	s := &rabbitmq.Sender{Now: time.Now}
 	t.Cleanup(func() { must(t, s.Close()) })
 	id := ports.ID{1}
 	send := func(topic string) error {
@@ -86,20 +93,22 @@ func TestSentMeansInAQueue(t *testing.T) {
 	if err := send(""); fault.Of(err).Code != fault.SendRefused {
 		t.Errorf("to no topic: got %v, want it refused for good", err)
 	}
+}
 
-	// Whoever consumes alone is alone.
+func whoConsumesAlone(t *testing.T, address string, ch *amqp.Channel) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	opened, ended := make(chan struct{}), make(chan error)
 	queue := ports.Queue{URL: address, Path: "alone", Ahead: 1, Alone: true}
 	got := make(chan ports.Incoming, 1)
 	go func() {
-		ended <- rabbitmq.Broker{}.Consume(ctx, queue, func() { close(opened) }, func(in ports.Incoming) ports.Ruling {
+		ended <- rabbitmq.Broker{Now: time.Now}.Consume(ctx, queue, func() { close(opened) }, func(in ports.Incoming) ports.Ruling {
 			got <- in
 			return ports.Ruling{Disposal: ports.Acknowledge}
 		})
 	}()
 	<-opened
-	if err := (rabbitmq.Broker{}).Consume(t.Context(), queue, func() { t.Error("opened for two") }, nil); err == nil {
+	if err := (rabbitmq.Broker{Now: time.Now}).Consume(t.Context(), queue, func() { t.Error("opened for two") }, nil); err == nil {
 		t.Error("a second one consumes: want it refused")
 	}
 	must(t, ch.PublishWithContext(ctx, "", "alone", false, false, amqp.Publishing{
@@ -120,4 +129,40 @@ func TestSentMeansInAQueue(t *testing.T) {
 	if q, err := ch.QueueDeclarePassive("alone", true, false, false, false, nil); err != nil || q.Messages != 0 || q.Consumers != 0 {
 		t.Errorf("left %+v, %v; want the queue empty and nobody at it", q, err)
 	}
+}
+
+// A broker that is there and answers nothing keeps neither a consumer that stops, nor a send whose time is over, nor the end of the process.
+func frozenBroker(t *testing.T, b *provision.Broker) {
+	t.Helper()
+	const soon = 4 * time.Second // a heartbeat would find out after 30 s
+	s := &rabbitmq.Sender{Now: time.Now}
+	e := ports.Emission{Destination: b.URL, Topic: "frozen"}
+	_, err := s.Send(t.Context(), e)
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	opened, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- rabbitmq.Broker{Now: time.Now}.Consume(ctx, ports.Queue{URL: b.URL, Path: "frozen", Ahead: 1}, func() { close(opened) },
+			func(ports.Incoming) ports.Ruling { return ports.Ruling{Disposal: ports.Requeue, After: time.Hour} })
+	}()
+	<-opened
+	must(t, b.Pause())
+	began := time.Now()
+	sending, over := context.WithTimeout(t.Context(), time.Second)
+	defer over()
+	if _, err := s.Send(sending, e); fault.Of(err).Code != fault.SendFailed {
+		t.Errorf("send: got %v, want a failure that may pass", err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("the consumer ended with %v, want nothing", err)
+	}
+	if took := time.Since(began); took > soon {
+		t.Errorf("the send and the consumer took %v, want less than %v", took, soon)
+	}
+	_ = s.Close()
+	if took := time.Since(began); took > 2*soon {
+		t.Errorf("all took %v, want less than %v", took, 2*soon)
+	}
+	must(t, b.Resume())
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -14,10 +15,13 @@ import (
 )
 
 // Sender is a ports.Sender for amqp and amqps destinations. What it answers for as sent, the broker has confirmed: it is in a queue,
-// on disk where the queue is durable. The zero value is ready.
+// on disk where the queue is durable.
 type Sender struct {
-	mu    sync.Mutex
-	links map[string]*link // by address
+	Now func() time.Time // the machine's clock
+
+	mu     sync.Mutex
+	links  map[string]*link // by address
+	ending sync.WaitGroup   // of channels that are given up
 }
 
 // link is one connection with the channels that no send uses now.
@@ -46,7 +50,7 @@ func (s *Sender) Send(ctx context.Context, e ports.Emission) (ports.Response, er
 		return ports.Response{}, err
 	}
 	if err := p.publish(ctx, e); err != nil {
-		_ = p.ch.Close() // what is under way on it is given up
+		s.ending.Go(func() { _ = p.ch.Close() }) // given up; the broker may be slow to agree, and the send's time is over
 		return ports.Response{}, fault.SendFailed.With("RabbitMQ did not take it for %s: %w", e.Topic, err)
 	}
 	l.give(p)
@@ -61,10 +65,11 @@ func (s *Sender) Close() error {
 	for _, l := range s.links {
 		l.mu.Lock()
 		if l.conn != nil && !l.conn.IsClosed() {
-			err = errors.Join(err, l.conn.Close())
+			err = errors.Join(err, hangUp(l.conn, s.Now))
 		}
 		l.mu.Unlock()
 	}
+	s.ending.Wait()
 	return err
 }
 

@@ -122,7 +122,7 @@ func assemble(ctx context.Context, s settings, store ports.Store, log *slog.Logg
 		return process{}, err
 	}
 	callback := webhook.NewCallback(s.replica.SendTimeout, secret, s.replica.CallbacksInside, system.Now)
-	queues, streams := &rabbitmq.Sender{}, &nats.Sender{}
+	queues, streams := &rabbitmq.Sender{Now: system.Now}, &nats.Sender{}
 	secrets := system.Secrets{Brokers: s.brokers}
 	metrics := telemetry.New()
 	metrics.Backlog(store.Views(), store.Clock())
@@ -133,7 +133,7 @@ func assemble(ctx context.Context, s settings, store ports.Store, log *slog.Logg
 			"http": sender, "https": sender, "callback+http": callback, "callback+https": callback, "amqp": queues, "amqps": queues,
 			"nats": streams, "tls": streams,
 		},
-		Brokers: map[channel.Transport]ports.Broker{channel.RabbitMQ: rabbitmq.Broker{}, channel.NATS: nats.Broker{}},
+		Brokers: map[channel.Transport]ports.Broker{channel.RabbitMQ: rabbitmq.Broker{Now: system.Now}, channel.NATS: nats.Broker{}},
 	})
 	server := httpapi.New(httpapi.Deps{
 		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Migrator: r.Operator, Reviver: r.Operator, Audits: store.Audits(), Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),

@@ -88,7 +88,7 @@ func (b *Broker) Close() error { return b.local.Close() }
 
 // await waits until it lets a client in.
 func (b *Broker) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, 3*patience) // RabbitMQ computes for ten seconds before it listens, on a machine that is idle
 	defer cancel()
 	for {
 		err := b.greet()

@@ -29,6 +29,9 @@
 //	camunda:errorMessageVariable,
 //	camunda:escalationCodeVariable                     further variables that take what was caught
 //
+// A timeCycle is an ISO 8601 repeating interval (R3/PT10M), or a cron expression, seconds first, in UTC, with days of the week by name
+// (0 0 9 ? * MON-FRI). Durations may have months and days at once (P1M10D), and weeks.
+//
 // q:reply and q:send take their body from template="<path below templates/>" or body="<FEEL>"; without either it is the JSON of the
 // variables. q:reply takes a status. In the modes cloudevent-binary and cloudevent-structured they go out as CloudEvents 1.0; a reply in
 // the mode match-inbound is one where what it answers was one. Headers named ce-… are attributes.

@@ -119,20 +119,21 @@ func TestNamesAreTheFreeOnes(t *testing.T) {
 }
 
 func TestBudgetsEndRunawayEvaluations(t *testing.T) {
-	for _, source := range []string{
-		`for i in 1..1000 return for j in 1..100000 return i * j`,
-		`{f: function(n) f(n + 1), r: f(1)}.r`,
-		`for i in 1..100000000 return i`,
-		`for i in 1..90000, j in 1..90000 return 1`,
-		`count(for i in 0..99 return if i = 0 then "aaaaaaaaaaaaaaaaaaaa" else partial[-1] + partial[-1])`,
+	for source, bound := range map[string]string{
+		`for i in 1..1000 return for j in 1..100000 return i * j`:                                          "more steps",
+		`{f: function(n) f(n + 1), r: f(1)}.r`:                                                             "constructs deep",
+		`for i in 1..100000000 return i`:                                                                   "an iteration over more",
+		`for i in 1..90000, j in 1..90000 return 1`:                                                        "a list of more",
+		`count(for i in 0..99 return if i = 0 then "aaaaaaaaaaaaaaaaaaaa" else partial[-1] + partial[-1])`: "a string of more",
+		`(for i in 0..200 return if i = 0 then [] else [partial[-1]])[-1] = []`:                            "levels",
 	} {
 		e, err := feel.Compile(source)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = e.Eval(env())
-		if _, ok := errors.AsType[*feel.LimitError](err); !ok {
-			t.Errorf("%s: got %v, want a *LimitError", source, err)
+		if limit, ok := errors.AsType[*feel.LimitError](err); !ok || !strings.Contains(limit.Limit, bound) {
+			t.Errorf("%s: got %v, want a *LimitError of %q", source, err, bound)
 		}
 	}
 }

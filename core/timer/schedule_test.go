@@ -92,3 +92,27 @@ func TestWhatIsNoCycleFiresOnce(t *testing.T) {
 		t.Fatalf("got %v %d %v, want nothing more", next, left, err)
 	}
 }
+
+// TestCronStartsComeByTheirCalendar: missed ones are made up by one, and one of a year that ends comes no more.
+func TestCronStartsComeByTheirCalendar(t *testing.T) {
+	saturday := at("2026-01-31T10:00:00Z")
+	weekdays := cycle("0 0 9 ? * MON-FRI")
+	due, left, armed, err := timer.First(weekdays, saturday)
+	if err != nil || left != -1 || !armed || !due.Equal(at("2026-02-02T09:00:00Z")) {
+		t.Fatalf("got %v %d %v %v, want Monday at nine, without end", due, left, armed, err)
+	}
+	for now, want := range map[string]string{"2026-02-02T09:00:01Z": "2026-02-03T09:00:00Z", "2026-02-06T12:00:00Z": "2026-02-09T09:00:00Z"} {
+		next, left, err := timer.Next(weekdays, ports.Schedule{Due: due, Anchor: due, Left: -1}, at(now))
+		if err != nil || left != -1 || !next.Equal(at(want)) {
+			t.Errorf("fired at %s: got %v %d %v, want %s", now, next, left, err, want)
+		}
+	}
+	once := cycle("0 0 12 1 1 ? 2027")
+	due = at("2027-01-01T12:00:00Z")
+	if next, left, err := timer.Next(once, ports.Schedule{Due: due, Anchor: due, Left: -1}, due); err != nil || left != 0 || !next.IsZero() {
+		t.Errorf("got %v %d %v, want nothing more", next, left, err)
+	}
+	if _, _, armed, err := timer.First(once, due); err != nil || armed {
+		t.Errorf("armed %v, %v; want a schedule that is over", armed, err)
+	}
+}
