@@ -25,7 +25,7 @@ type Client struct {
 
 // New makes a client of the server at base (http://host:port) with an API key, which may be empty.
 func New(base, key string) *Client {
-	return &Client{base: strings.TrimSuffix(base, "/"), key: key, http: &http.Client{Timeout: 2 * time.Minute}}
+	return &Client{base: strings.TrimSuffix(base, "/"), key: key, http: &http.Client{}}
 }
 
 // Problem is what the server refused, and why.
@@ -56,14 +56,14 @@ type DeployOptions struct {
 // Deploy sends an archive and answers when it is active. It is for synchronous deploys; see Submit.
 func (c *Client) Deploy(ctx context.Context, archive io.Reader, o DeployOptions) (wire.Deployment, error) {
 	var out wire.Deployment
-	err := c.call(ctx, http.MethodPost, "/admin/deployments?"+o.query("sync"), "application/zip", archive, &out)
+	err := c.exchange(ctx, http.MethodPost, "/admin/deployments?"+o.query("sync"), "application/zip", archive, &out)
 	return out, err
 }
 
 // Submit sends an archive and answers with the operation to poll.
 func (c *Client) Submit(ctx context.Context, archive io.Reader, o DeployOptions) (wire.Operation, error) {
 	var out wire.Operation
-	err := c.call(ctx, http.MethodPost, "/admin/deployments?"+o.query("async"), "application/zip", archive, &out)
+	err := c.exchange(ctx, http.MethodPost, "/admin/deployments?"+o.query("async"), "application/zip", archive, &out)
 	return out, err
 }
 
@@ -94,11 +94,27 @@ func (c *Client) Undeploy(ctx context.Context, target string) (wire.Deployment, 
 	return out, err
 }
 
-// Deployments lists revisions.
-func (c *Client) Deployments(ctx context.Context) ([]wire.Deployment, error) {
-	var out wire.Page[wire.Deployment]
-	err := c.call(ctx, http.MethodGet, "/sutra/deployments", "", nil, &out)
-	return out.Items, err
+// Deployments lists revisions, newest first; query may name phases (Active, Draining, Retired).
+func (c *Client) Deployments(ctx context.Context, query url.Values) ([]wire.Deployment, error) {
+	var all []wire.Deployment
+	q := url.Values{"phase": query["phase"]}
+	for {
+		var page wire.Page[wire.Deployment]
+		if err := c.call(ctx, http.MethodGet, "/sutra/deployments?"+q.Encode(), "", nil, &page); err != nil {
+			return nil, err
+		}
+		if all = append(all, page.Items...); page.Next == "" {
+			return all, nil
+		}
+		q.Set("after", page.Next)
+	}
+}
+
+// Deployment reads one revision, named by id, or by its slot.
+func (c *Client) Deployment(ctx context.Context, target string) (wire.Deployment, error) {
+	var out wire.Deployment
+	err := c.call(ctx, http.MethodGet, "/sutra/deployments/"+url.PathEscape(target), "", nil, &out)
+	return out, err
 }
 
 // Instances reads one page of a list; query holds its filters and the cursor.
@@ -173,8 +189,18 @@ func (c *Client) send(ctx context.Context, path string, in, out any) error {
 	return c.call(ctx, http.MethodPost, path, "application/json", bytes.NewReader(body), out)
 }
 
-// call makes one request and reads its answer; a refusal is a *Problem.
+// patience bounds every call but uploads, which take as long as they take.
+const patience = 2 * time.Minute
+
+// call makes one request, whose answer may take as long as patience.
 func (c *Client) call(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return c.exchange(ctx, method, path, contentType, body, out)
+}
+
+// exchange makes one request and reads its answer; a refusal is a *Problem.
+func (c *Client) exchange(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
 		return err

@@ -35,9 +35,11 @@ type Activation struct {
 	Doors      []Door
 	Schedules  []Schedule // to be armed; one that lives on in the old revision is moved, with its due time
 	Supersedes *Slot      // drained in the same transaction
+	Declared   bool       // the package itself names Supersedes: it need not be active any more
 	Notices    []Emission // enqueued when the activation changed something
 	Audit      *Audit     // written when the activation changed something
-	Operation  *ID        // the asynchronous operation it belongs to: refused with Stale when a younger one made the slot's revision
+	Call       ID         // of this deploy, rising with time: the revision keeps it; zero: none
+	Submitted  bool       // an asynchronous deploy: Stale when a younger call made the slot's revision
 }
 
 // Revision is one deployed archive.
@@ -46,6 +48,7 @@ type Revision struct {
 	ID        DeploymentID
 	Number    int64 // rises within a slot
 	Phase     Phase
+	Since     Version // from which on it is served
 	Size      int64
 	Activated time.Time
 	Drained   time.Time // zero: not
@@ -68,14 +71,15 @@ type Replica struct {
 	Started  time.Time
 	LastSeen time.Time
 	Served   Version
+	Broken   []DeploymentID // of that version, what it cannot load: it takes no work of them
 	Lanes    int
 	Address  string // where it listens
 }
 
 // Deployments keeps revisions.
 type Deployments interface {
-	// Activate makes the revision its slot's active one. Done; Duplicate: it is that already, nothing changed;
-	// DoorTaken (Detail names door and slot); Stale (a younger operation, or a superseded slot that is not active).
+	// Activate makes the revision its slot's active one. Done, also when this call had landed before, whatever came after it;
+	// Duplicate: it is that already, nothing changed; DoorTaken (Detail names door and slot); Stale (a younger call, or a superseded slot that is not active).
 	Activate(ctx context.Context, a Activation) (Revision, Answer, error)
 	// Drain stops a revision's intake. Done (also when draining already), Gone.
 	Drain(ctx context.Context, id DeploymentID) (Answer, error)
@@ -97,6 +101,8 @@ type Deployments interface {
 	Leave(ctx context.Context, id string) error
 	// Replicas lists the replicas seen after `since`.
 	Replicas(ctx context.Context, since time.Time) ([]Replica, error)
+	// Forget removes the rows of replicas that were last seen before `before`.
+	Forget(ctx context.Context, before time.Time) error
 }
 
 // Operation is one asynchronous deploy.
@@ -125,6 +131,8 @@ type Operations interface {
 	Touch(ctx context.Context, id ID, by string) (Answer, error)
 	// Close writes the outcome and its notices, one transaction. Gone: another closed it.
 	Close(ctx context.Context, o Operation, notices []Emission) (Answer, error)
+	// Purge removes operations that were closed before `before`.
+	Purge(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
 // Changes tells that the served set changed.

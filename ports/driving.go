@@ -79,8 +79,9 @@ type Deployed struct {
 type RevisionView struct {
 	Revision
 	Counts   Counts
-	Served   []string
-	Failed   string // why this replica cannot serve it, or empty
+	Served   []string // replicas that serve it
+	Behind   []string // live replicas that do not
+	Failed   string   // why this replica cannot serve it, or empty
 	Channels []string
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sutra-engine/sutra/dialects"
@@ -53,7 +54,7 @@ func (s deployments) activate(run run, a ports.Activation) (ports.Revision, port
 	if made, answer := slot.refused(a); answer.Outcome != "" {
 		return made, answer, errUnchanged
 	}
-	made := ports.Revision{Slot: a.Slot, ID: a.ID, Number: slot.last + 1, Phase: ports.Active, Size: int64(len(a.Archive)), Activated: now}
+	made := ports.Revision{Slot: a.Slot, ID: a.ID, Number: slot.last + 1, Phase: ports.Active, Since: slot.version, Size: int64(len(a.Archive)), Activated: now}
 	old := column(slot.old, func(r revision) any { return r.ID })
 	locked := append(slices.Clone(old), a.ID)
 	slices.SortFunc(locked, func(a, b any) int { return cmp.Compare(a.(ports.DeploymentID), b.(ports.DeploymentID)) })
@@ -85,22 +86,25 @@ func (s deployments) activate(run run, a ports.Activation) (ports.Revision, port
 // revision is a deployment's row.
 type revision struct {
 	ports.Revision
-	operation ports.ID
-	dropped   int64
+	call    ports.ID
+	dropped int64
 }
 
 // slot is what an activation finds.
 type slot struct {
-	known  *revision // the same bytes
-	active *revision
-	old    []revision // to be drained
-	last   int64      // the slot's highest number
+	known   *revision // the same bytes
+	active  *revision
+	old     []revision // to be drained
+	last    int64      // the slot's highest number
+	version ports.Version
 }
 
 func (s deployments) slot(run run, a ports.Activation) (slot, error) {
+	var out slot
 	var found, here, there []revision
 	ops := []op{
 		{name: "version_bump"},
+		readVersion(&out.version),
 		{name: "deployment_find", rows: []any{a.ID}, scan: scanRevision(&found)},
 		slotOp(a.Slot, &here),
 	}
@@ -110,7 +114,6 @@ func (s deployments) slot(run run, a ports.Activation) (slot, error) {
 	if err := run(ops...); err != nil {
 		return slot{}, err
 	}
-	var out slot
 	if len(found) > 0 {
 		out.known = &found[0]
 	}
@@ -135,13 +138,15 @@ func slotOp(slot ports.Slot, into *[]revision) op {
 // refused answers why nothing is to be done; no outcome: go on.
 func (f slot) refused(a ports.Activation) (ports.Revision, ports.Answer) {
 	switch {
+	case f.known != nil && f.known.call == a.Call && !a.Call.IsZero():
+		return f.known.Revision, ports.Answer{Outcome: ports.Done}
 	case f.known != nil && f.known.Slot != a.Slot:
 		return f.known.Revision, ports.Answer{Outcome: ports.Stale, Detail: "the same revision belongs to " + f.known.Slot.String()}
 	case f.active != nil && f.active.ID == a.ID:
 		return f.active.Revision, ports.Answer{Outcome: ports.Duplicate}
-	case f.active != nil && a.Operation != nil && bytes.Compare(f.active.operation[:], a.Operation[:]) > 0:
-		return f.active.Revision, ports.Answer{Outcome: ports.Stale, Detail: "a later operation made revision " + fmt.Sprint(f.active.Number)}
-	case a.Supersedes != nil && !slices.ContainsFunc(f.old, func(r revision) bool { return r.Slot == *a.Supersedes }):
+	case f.active != nil && a.Submitted && bytes.Compare(f.active.call[:], a.Call[:]) > 0:
+		return f.active.Revision, ports.Answer{Outcome: ports.Stale, Detail: "a later deploy made revision " + fmt.Sprint(f.active.Number)}
+	case a.Supersedes != nil && !a.Declared && !slices.ContainsFunc(f.old, func(r revision) bool { return r.Slot == *a.Supersedes }):
 		return ports.Revision{}, ports.Answer{Outcome: ports.Stale, Detail: "no revision of " + a.Supersedes.String() + " is active"}
 	}
 	return ports.Revision{}, ports.Answer{}
@@ -149,13 +154,9 @@ func (f slot) refused(a ports.Activation) (ports.Revision, ports.Answer) {
 
 // put writes the revision's row: a new one, or the known one brought back under its next number.
 func (f slot) put(a ports.Activation, made ports.Revision) []op {
-	var operation ports.ID
-	if a.Operation != nil {
-		operation = *a.Operation
-	}
 	all := args{
 		"id": a.ID, "tenant": a.Slot.Tenant, "module": a.Slot.Module, "version": a.Slot.Version,
-		"number": made.Number, "size": made.Size, "operation": operation, "now": made.Activated,
+		"number": made.Number, "size": made.Size, "since": made.Since, "operation": a.Call, "now": made.Activated,
 	}
 	archive := op{name: "archive_insert", args: all, rows: chunks(string(a.ID), a.Archive)}
 	switch {
@@ -403,13 +404,14 @@ func (s deployments) DropArchives(ctx context.Context, before time.Time, limit i
 }
 
 func (s deployments) Note(ctx context.Context, r ports.Replica) error {
+	broken := joinIDs(r.Broken)
 	return s.hold(ctx, fleet, func(run run) error {
 		hits := 0
-		err := run(op{name: "replica_update", rows: []any{r.ID, r.LastSeen, r.Served, r.Lanes, r.Address}, hits: &hits})
+		err := run(op{name: "replica_update", rows: []any{r.ID, r.LastSeen, r.Served, broken, r.Lanes, r.Address}, hits: &hits})
 		if err != nil || hits > 0 {
 			return err
 		}
-		return run(op{name: "replica_insert", rows: []any{r.ID, r.Started, r.LastSeen, r.Served, r.Lanes, r.Address}})
+		return run(op{name: "replica_insert", rows: []any{r.ID, r.Started, r.LastSeen, r.Served, broken, r.Lanes, r.Address}})
 	})
 }
 
@@ -421,11 +423,28 @@ func (s deployments) Replicas(ctx context.Context, since time.Time) ([]ports.Rep
 	var out []ports.Replica
 	err := s.read(ctx, fleet, op{name: "replica_list", args: args{"since": since}, scan: func(r row) error {
 		var p ports.Replica
-		err := r.Scan(&p.ID, &p.Started, &p.LastSeen, &p.Served, &p.Lanes, &p.Address)
+		var broken string
+		err := r.Scan(&p.ID, &p.Started, &p.LastSeen, &p.Served, &broken, &p.Lanes, &p.Address)
+		for id := range strings.FieldsSeq(broken) {
+			p.Broken = append(p.Broken, ports.DeploymentID(id))
+		}
 		out = append(out, p)
 		return err
 	}})
 	return out, err
+}
+
+func (s deployments) Forget(ctx context.Context, before time.Time) error {
+	return s.write(ctx, fleet, op{name: "replica_forget", args: args{"before": before}})
+}
+
+// joinIDs writes ids into one text, divided by blanks.
+func joinIDs(ids []ports.DeploymentID) string {
+	all := make([]string, len(ids))
+	for i, id := range ids {
+		all[i] = string(id)
+	}
+	return strings.Join(all, " ")
 }
 
 func scanRevision(into *[]revision) func(row) error {
@@ -439,7 +458,7 @@ func scanRevision(into *[]revision) func(row) error {
 
 // scan reads a revision's columns after those that stand before them.
 func (v *revision) scan(r row, before ...any) error {
-	return r.Scan(append(before, &v.ID, &v.Slot.Tenant, &v.Slot.Module, &v.Slot.Version, &v.Number, &v.Phase, &v.Size, &v.operation, &v.dropped,
+	return r.Scan(append(before, &v.ID, &v.Slot.Tenant, &v.Slot.Module, &v.Slot.Version, &v.Number, &v.Phase, &v.Size, &v.call, &v.Since, &v.dropped,
 		&v.Activated, &v.Drained, &v.Retired)...)
 }
 

@@ -130,7 +130,7 @@ func (s *Store) open(ctx context.Context, src source, c Config) error {
 			return err
 		}
 	}
-	if src.dialect.Listen != "" {
+	if src.dialect.Listen != "" && !c.Poll {
 		s.watch = listen(ctx, src)
 		s.closers = append(s.closers, s.watch.close)
 	}

@@ -84,6 +84,20 @@ func (s operations) Close(ctx context.Context, o ports.Operation, notices []port
 	return s.owned(ctx, o.ID, o.Owner, func(now ports.Operation) bool { return now.State == o.State }, ops...)
 }
 
+func (s operations) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
+	var ids []any
+	err := s.read(ctx, fleet, op{name: "operation_old", args: args{"before": before, "limit": limit}, scan: func(r row) error {
+		var id ports.ID
+		err := r.Scan(&id)
+		ids = append(ids, id)
+		return err
+	}})
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	return len(ids), s.write(ctx, fleet, op{name: "operation_delete", rows: ids})
+}
+
 // owned writes to an operation that has to be pending and by's. landed tells from its row that the write has happened.
 func (s operations) owned(ctx context.Context, id ports.ID, by string, landed func(ports.Operation) bool, ops ...op) (ports.Answer, error) {
 	out := s.settle(ctx, group{

@@ -33,11 +33,11 @@ func (s *Store) revive(ctx context.Context, id ports.DeploymentID, do ...op) (po
 	if errors.Is(err, errRetired) {
 		// The version's row comes before the deployment's, so it starts anew.
 		err = s.hold(ctx, fleet, func(run run) error {
-			return run(append(append(s.notify(),
-				op{name: "version_bump"},
-				op{name: "deployment_lock", rows: []any{id}},
-				op{name: "deployment_revive", args: args{"id": id}},
-			), do...)...)
+			var version ports.Version
+			if err := run(op{name: "version_bump"}, readVersion(&version), op{name: "deployment_lock", rows: []any{id}}); err != nil {
+				return err
+			}
+			return run(append(append(s.notify(), op{name: "deployment_revive", args: args{"id": id, "since": version}}), do...)...)
 		})
 	}
 	switch class, _ := classOf(err); {

@@ -30,6 +30,8 @@ type Config struct {
 	Beside *Store
 	// Bold never asks before it has written, whatever happened before. Tests of what the write alone refuses need it.
 	Bold bool
+	// Poll never listens for changes, even where the database can push them: a nap ends with its time alone.
+	Poll bool
 }
 
 // Store is the one SQL store.

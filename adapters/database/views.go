@@ -21,11 +21,7 @@ func (s views) List(ctx context.Context, q ports.InstanceQuery) ([]ports.Instanc
 	given(all, "since", q.Since, q.Since.IsZero())
 	given(all, "until", q.Until, q.Until.IsZero())
 	given(all, "parent", q.Parent, q.Parent.IsZero())
-	for i, name := range []string{"status_a", "status_b", "status_c", "status_d", "status_e"} {
-		if n := len(q.Statuses); n > 0 {
-			all[name] = q.Statuses[min(i, n-1)]
-		}
-	}
+	chosen(all, q.Statuses)
 	if q.Alias != nil {
 		all["alias"] = valueKey(*q.Alias)
 	}
@@ -44,6 +40,24 @@ func (s views) List(ctx context.Context, q ports.InstanceQuery) ([]ports.Instanc
 	}
 	slices.SortFunc(out, func(a, b ports.Instance) int { return bytes.Compare(b.ID[:], a.ID[:]) })
 	return out[:min(len(out), q.Limit)], nil
+}
+
+// chosen filters by status. Living and failed instances are said in the words of their indexes: they are few among many that have ended.
+func chosen(all args, statuses []ports.Status) {
+	n := len(statuses)
+	if n == 0 {
+		return
+	}
+	if !slices.ContainsFunc(statuses, ports.Status.Ended) {
+		all["living"] = 1
+	}
+	if !slices.ContainsFunc(statuses, func(s ports.Status) bool { return s != ports.Failed }) {
+		all["failed"] = 1
+		return
+	}
+	for i, name := range []string{"status_a", "status_b", "status_c", "status_d", "status_e"} {
+		all[name] = statuses[min(i, n-1)]
+	}
 }
 
 func given(all args, name string, value any, zero bool) {

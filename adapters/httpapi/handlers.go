@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -69,6 +70,9 @@ func (s *Server) deploy(w http.ResponseWriter, req bunrouter.Request, p Principa
 		out.Unchanged, out.Behind, out.Blockers = done.Unchanged, done.Behind, nil
 		return write(w, http.StatusOK, out)
 	case "async":
+		if call.Fleet {
+			return fault.RequestInvalid.With("wait=fleet is for a synchronous deploy; leave one of wait and mode out")
+		}
 		id, err := s.Deployer.Submit(req.Context(), call)
 		if err != nil {
 			return err
@@ -111,9 +115,29 @@ func (s *Server) deployments(w http.ResponseWriter, req bunrouter.Request, p Pri
 	if err != nil {
 		return err
 	}
+	q := req.URL.Query()
+	most, err := limit(cmp.Or(q.Get("limit"), strconv.Itoa(pageMost)))
+	if err != nil {
+		return err
+	}
+	if after := q.Get("after"); after != "" {
+		at := slices.IndexFunc(all, func(r ports.RevisionView) bool { return string(r.ID) == after })
+		if at < 0 {
+			return fault.RequestInvalid.With("after is %q, no cursor of this list", after)
+		}
+		all = all[at+1:]
+	}
 	page := wire.Page[wire.Deployment]{Items: []wire.Deployment{}}
 	for _, r := range all {
-		page.Items = append(page.Items, deployment(r))
+		d := deployment(r)
+		if phases := q["phase"]; len(phases) > 0 && !slices.Contains(phases, d.Phase) {
+			continue
+		}
+		if len(page.Items) == most {
+			page.Next = page.Items[most-1].DeploymentID
+			break
+		}
+		page.Items = append(page.Items, d)
 	}
 	return write(w, http.StatusOK, page)
 }
@@ -124,9 +148,14 @@ func (s *Server) deployment(w http.ResponseWriter, req bunrouter.Request, p Prin
 		return err
 	}
 	name := req.Param("id")
-	for _, r := range all {
-		if string(r.ID) == name || r.Slot.String() == name && r.Phase == ports.Active {
-			return write(w, http.StatusOK, deployment(r))
+	// The active revision stands for its slot, or the one that drains or retired last.
+	for _, means := range []func(ports.RevisionView) bool{
+		func(r ports.RevisionView) bool { return string(r.ID) == name },
+		func(r ports.RevisionView) bool { return r.Slot.String() == name && r.Phase == ports.Active },
+		func(r ports.RevisionView) bool { return r.Slot.String() == name },
+	} {
+		if i := slices.IndexFunc(all, means); i >= 0 {
+			return write(w, http.StatusOK, deployment(all[i]))
 		}
 	}
 	return fault.DeploymentUnknown.With("there is no deployment %q", name)
@@ -136,7 +165,7 @@ func deployment(r ports.RevisionView) wire.Deployment {
 	out := wire.Deployment{
 		DeploymentID: string(r.ID), Slot: r.Slot.String(), Tenant: r.Slot.Tenant, Module: r.Slot.Module, Version: r.Slot.Version, Revision: r.Number,
 		Phase: map[ports.Phase]string{ports.Active: "Active", ports.Draining: "Draining", ports.Retired: "Retired"}[r.Phase], Activated: at(r.Activated),
-		Drained: at(r.Drained), Retired: at(r.Retired), Doors: r.Channels, ServedBy: r.Served, Broken: r.Failed,
+		Drained: at(r.Drained), Retired: at(r.Retired), Doors: r.Channels, ServedBy: r.Served, Behind: r.Behind, Broken: r.Failed,
 	}
 	if r.Phase != ports.Retired {
 		out.Blockers = &wire.Blockers{LiveInstances: r.Counts.LiveInstances, PendingOutbox: r.Counts.PendingOutbox, ParkedTasks: r.Counts.ParkedTasks}

@@ -20,21 +20,23 @@ import (
 // CallbackScheme begins the destinations that a caller of the API named, not an author: they are sent with less trust.
 const CallbackScheme = "callback+"
 
-// Callback sends to addresses that came from outside: never to this machine or a private network unless allowed, whatever the name
-// resolves to at the moment of the connection; signed, so that the receiver knows who speaks.
+// Callback sends to addresses that came from outside: asked about each address that a name resolves to at the moment of the connection;
+// signed, so that the receiver knows who speaks.
 type Callback struct {
 	sender *Sender
 	secret []byte
 	now    func() time.Time
 }
 
-// NewCallback makes a sender of callbacks. Without a secret nothing is signed. private allows addresses of this machine and of private
-// networks.
-func NewCallback(timeout time.Duration, secret string, private bool, now func() time.Time) *Callback {
-	dialer := &net.Dialer{Timeout: timeout}
-	if !private {
-		dialer.Control = func(_, address string, _ syscall.RawConn) error { return public(address) }
-	}
+// NewCallback makes a sender of callbacks. Without a secret nothing is signed. allow refuses addresses that may not be dialled.
+func NewCallback(timeout time.Duration, secret string, allow func(netip.Addr) error, now func() time.Time) *Callback {
+	dialer := &net.Dialer{Timeout: timeout, Control: func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return fault.SendRefused.With("%q is no address: %w", address, err)
+		}
+		return allow(at.Addr())
+	}}
 	transport := &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: timeout, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute}
 	return &Callback{sender: New(timeout, transport), secret: []byte(secret), now: now}
 }
@@ -55,19 +57,4 @@ func Sign(secret []byte, at string, body []byte) string {
 	mac.Write([]byte(at + "."))
 	mac.Write(body)
 	return hex.EncodeToString(mac.Sum(nil))
-}
-
-// public refuses addresses that lead back inside: loopback, private, link-local, shared and reserved ones.
-func public(address string) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fault.SendRefused.With("%q is no address: %w", address, err)
-	}
-	ip := at.Addr().Unmap()
-	shared := netip.MustParsePrefix("100.64.0.0/10")
-	translated := netip.MustParsePrefix("64:ff9b::/96")
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.IsLoopback() || shared.Contains(ip) || translated.Contains(ip) {
-		return fault.SendRefused.With("a callback may not lead to %s, an address inside; allow it with sutra.callback.allow-private", ip)
-	}
-	return nil
 }

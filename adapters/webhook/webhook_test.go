@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sutra-engine/sutra/adapters/webhook"
+	"github.com/sutra-engine/sutra/core/callback"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
@@ -66,14 +67,53 @@ func TestCallbacksAreSignedAndStayOutside(t *testing.T) {
 	defer server.Close()
 	e := ports.Emission{Destination: webhook.CallbackScheme + server.URL, Body: []byte(`{"a":1}`)}
 
-	_, err := webhook.NewCallback(time.Second, "secret", false, func() time.Time { return at }).Send(t.Context(), e)
-	if !errors.Is(err, fault.SendRefused) || !strings.Contains(err.Error(), "an address inside") {
-		t.Fatalf("a callback to this machine: got %v, want a refusal", err)
+	now := func() time.Time { return at }
+	// The name is one that only its resolution leads inside.
+	named := e
+	named.Destination = strings.Replace(e.Destination, "127.0.0.1", "localhost", 1)
+	for _, e := range []ports.Emission{e, named} {
+		_, err := webhook.NewCallback(time.Second, "secret", callback.Rules{}.Allow, now).Send(t.Context(), e)
+		if !errors.Is(err, fault.CallbackInvalid) || !strings.Contains(err.Error(), "an address inside") || body != "" {
+			t.Fatalf("a callback to this machine: got %v, sent %q, want a refusal", err, body)
+		}
 	}
-	if _, err = webhook.NewCallback(time.Second, "secret", true, func() time.Time { return at }).Send(t.Context(), e); err != nil {
+	if _, err := webhook.NewCallback(time.Second, "secret", callback.Rules{Private: true}.Allow, now).Send(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 	if want := "t=1700000000,v1=" + webhook.Sign([]byte("secret"), "1700000000", []byte(body)); signature != want {
 		t.Fatalf("got %q, want %q", signature, want)
+	}
+}
+
+// TestRedirectsAreNotFollowed: where the answer points, nobody is called.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	called := false
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }))
+	defer inside.Close()
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		server := httptest.NewServer(http.RedirectHandler(inside.URL, status))
+		_, err := webhook.NewCallback(time.Second, "", callback.Rules{Private: true}.Allow, time.Now).Send(t.Context(), ports.Emission{
+			Destination: webhook.CallbackScheme + server.URL,
+		})
+		server.Close()
+		if !errors.Is(err, fault.SendRefused) || called {
+			t.Fatalf("%d: got %v, the target was called: %v; want it refused", status, err, called)
+		}
+	}
+}
+
+// TestALongAnswerIsCutOff: what a receiver answers costs no more than is read of it.
+func TestALongAnswerIsCutOff(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for range 64 {
+			_, _ = w.Write(make([]byte, 1<<20))
+		}
+	}))
+	defer server.Close()
+	res, err := webhook.NewCallback(5*time.Second, "", callback.Rules{Private: true}.Allow, time.Now).Send(t.Context(), ports.Emission{
+		Destination: webhook.CallbackScheme + server.URL,
+	})
+	if err != nil || len(res.Body) > 1<<20 {
+		t.Fatalf("got %d bytes, %v; want at most 1 MiB", len(res.Body), err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +54,9 @@ func (l *Loop) Current() *Set { return l.current.Load() }
 // Run converges until ctx ends. The caller has asked once before, so that a replica which is up serves what there is.
 func (l *Loop) Run(ctx context.Context) {
 	for ctx.Err() == nil {
+		if err := l.Note(ctx); err != nil && ctx.Err() == nil {
+			l.Log.WarnContext(ctx, "cannot note that this replica lives", "error", err)
+		}
 		if err := l.Changes.Nap(ctx, l.Poll); err != nil {
 			l.Log.WarnContext(ctx, "cannot listen for changes; polling goes on", "error", err)
 			sleep(ctx, l.Poll)
@@ -59,15 +64,13 @@ func (l *Loop) Run(ctx context.Context) {
 		if _, err := l.look(ctx, true); err != nil && ctx.Err() == nil {
 			l.Log.WarnContext(ctx, "cannot read what is served; the set in hand stays", "error", err)
 		}
-		if err := l.note(ctx); err != nil && ctx.Err() == nil {
-			l.Log.WarnContext(ctx, "cannot note that this replica lives", "error", err)
-		}
 	}
 }
 
-func (l *Loop) note(ctx context.Context) error {
-	r := l.Replica
-	r.LastSeen, r.Served = l.Clock.Now(), l.Current().Version
+// Note says in the database that this replica lives, and what it serves.
+func (l *Loop) Note(ctx context.Context) error {
+	r, set := l.Replica, l.Current()
+	r.LastSeen, r.Served, r.Broken = l.Clock.Now(), set.Version, slices.Sorted(maps.Keys(set.Broken))
 	return l.Deployments.Note(ctx, r)
 }
 

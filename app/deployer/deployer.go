@@ -12,6 +12,7 @@ import (
 
 	"github.com/sutra-engine/sutra/app/converge"
 	"github.com/sutra-engine/sutra/core/archive"
+	"github.com/sutra-engine/sutra/core/callback"
 	"github.com/sutra-engine/sutra/core/deploy"
 	"github.com/sutra-engine/sutra/core/lint"
 	"github.com/sutra-engine/sutra/core/timer"
@@ -34,8 +35,9 @@ type Deps struct {
 	Silent      time.Duration // age at which a replica counts as gone, and an operation as abandoned
 	Replica     string
 	Outbox      func() // hears that notices were enqueued
-	// Inside allows callbacks over plain http, as on loopback; whether an address may be reached is the sender's.
-	Inside bool
+	Callbacks   callback.Rules
+	Secrets     ports.Secrets
+	Senders     map[string]ports.Sender // by URL scheme: what a broker's address has to begin with, to be notified
 }
 
 // Deployer is the ports.Deployer of a replica.
@@ -49,16 +51,17 @@ func New(d Deps) *Deployer { return &Deployer{Deps: d, submitted: make(chan port
 
 // Deploy makes the archive its slot's active revision.
 func (d *Deployer) Deploy(ctx context.Context, call ports.Deploy) (ports.Deployed, error) {
-	if err := d.checkCallbacks(call); err != nil {
+	if err := d.checkNotices(call); err != nil {
 		return ports.Deployed{}, err
 	}
-	notices := func(r ports.Revision) []ports.Emission {
-		return d.notices(call.Callback, call.Notify, d.IDs.New(), r, nil)
-	}
-	return d.deploy(ctx, call, nil, notices)
+	id := d.IDs.New()
+	return d.deploy(ctx, call, func(a *ports.Activation) {
+		a.Call, a.Notices = id, d.notices(call.Callback, call.Notify, id, ports.Revision{Slot: a.Slot, ID: a.ID}, nil)
+	})
 }
 
-func (d *Deployer) deploy(ctx context.Context, call ports.Deploy, operation *ports.ID, notices func(ports.Revision) []ports.Emission) (ports.Deployed, error) {
+// deploy does what every deploy does; mark says whose this one is.
+func (d *Deployer) deploy(ctx context.Context, call ports.Deploy, mark func(*ports.Activation)) (ports.Deployed, error) {
 	a, rev, err := d.compile(call)
 	if err != nil {
 		return ports.Deployed{}, err
@@ -67,11 +70,8 @@ func (d *Deployer) deploy(ctx context.Context, call ports.Deploy, operation *por
 	if err != nil {
 		return ports.Deployed{}, err
 	}
-	activation.Operation = operation
 	activation.Audit = &ports.Audit{ID: d.IDs.New(), Tenant: rev.Slot.Tenant, Actor: call.By.Name, Action: "deploy", Subject: string(rev.ID)}
-	if notices != nil {
-		activation.Notices = notices(ports.Revision{Slot: rev.Slot, ID: rev.ID, Phase: ports.Active})
-	}
+	mark(&activation)
 	d.Served.Known(rev)
 	revision, answer, err := d.Deployments.Activate(ctx, activation)
 	if err != nil {
@@ -83,13 +83,12 @@ func (d *Deployer) deploy(ctx context.Context, call ports.Deploy, operation *por
 	if len(activation.Notices) > 0 {
 		d.Outbox()
 	}
-	set, err := d.Served.Ask(ctx)
-	if err != nil {
+	if _, err := d.Served.Ask(ctx); err != nil {
 		return ports.Deployed{}, fmt.Errorf("it is active, but this replica cannot read what is served: %w", err)
 	}
 	out := ports.Deployed{Revision: revision, Unchanged: answer.Outcome == ports.Duplicate}
 	if call.Fleet {
-		out.Behind, err = d.fleet(ctx, set.Version)
+		out.Behind, err = d.fleet(ctx, revision)
 	}
 	d.Log.InfoContext(ctx, "deployed", "deployment", revision.ID, "slot", revision.Slot.String(), "revision", revision.Number, "unchanged", out.Unchanged)
 	return out, err
@@ -119,7 +118,7 @@ func (d *Deployer) compile(call ports.Deploy) (*archive.Archive, *deploy.Revisio
 func (d *Deployer) activation(ctx context.Context, a *archive.Archive, rev *deploy.Revision, supersedes string) (ports.Activation, error) {
 	out := ports.Activation{Slot: rev.Slot, ID: rev.ID, Archive: a.Bytes, Doors: rev.Doors}
 	if supersedes == "" {
-		supersedes = rev.Supersedes
+		supersedes, out.Declared = rev.Supersedes, true
 	}
 	if supersedes != "" && supersedes != rev.Slot.String() {
 		slot, err := ParseSlot(supersedes)
@@ -163,8 +162,8 @@ func refused(a ports.Answer, rev *deploy.Revision) error {
 	return fault.DeployConflict.With("%s was not swapped: %s; send it again", rev.Slot, a.Outcome)
 }
 
-// fleet waits until every live replica serves the version, and names those that do not in time.
-func (d *Deployer) fleet(ctx context.Context, version ports.Version) ([]string, error) {
+// fleet waits until every live replica serves the revision, and names those that do not in time.
+func (d *Deployer) fleet(ctx context.Context, revision ports.Revision) ([]string, error) {
 	deadline := d.Clock.Now().Add(d.FleetWait)
 	for {
 		replicas, err := d.Deployments.Replicas(ctx, d.Clock.Now().Add(-d.Silent))
@@ -173,7 +172,7 @@ func (d *Deployer) fleet(ctx context.Context, version ports.Version) ([]string, 
 		}
 		var behind []string
 		for _, r := range replicas {
-			if r.Served < version && r.ID != d.Replica {
+			if r.ID != d.Replica && !serves(r, revision) {
 				behind = append(behind, r.ID)
 			}
 		}
@@ -184,6 +183,11 @@ func (d *Deployer) fleet(ctx context.Context, version ports.Version) ([]string, 
 			return behind, err
 		}
 	}
+}
+
+// serves says that a replica, when it was last seen, had heard of the revision and could load it.
+func serves(r ports.Replica, revision ports.Revision) bool {
+	return r.Served >= revision.Since && !slices.Contains(r.Broken, revision.ID)
 }
 
 // Undeploy drains a revision, named by its slot or its id.
@@ -204,7 +208,9 @@ func (d *Deployer) Undeploy(ctx context.Context, by ports.Actor, target string) 
 		if answer.Outcome != ports.Done {
 			return r, unknown
 		}
-		r.Phase = ports.Draining
+		if r.Phase == ports.Active {
+			r.Phase, r.Drained = ports.Draining, d.Clock.Now()
+		}
 		note := ports.Audit{ID: d.IDs.New(), Tenant: r.Slot.Tenant, Actor: by.Name, Action: "undeploy", Subject: string(r.ID)}
 		if err := d.Audits.Note(ctx, note); err != nil {
 			return r, err // draining what drains is no harm: it is noted when it is asked for again
@@ -235,7 +241,10 @@ func (d *Deployer) Revisions(ctx context.Context, tenants []string) ([]ports.Rev
 	if err != nil {
 		return nil, err
 	}
-	set := d.Served.Current()
+	set, err := d.Served.Ask(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]ports.RevisionView, len(revisions))
 	for i, r := range revisions {
 		out[i] = ports.RevisionView{Revision: r, Counts: counts[r.ID]}
@@ -246,10 +255,14 @@ func (d *Deployer) Revisions(ctx context.Context, tenants []string) ([]ports.Rev
 			for _, door := range served.Doors {
 				out[i].Channels = append(out[i].Channels, door.Address)
 			}
-			for _, replica := range replicas {
-				if replica.Served >= set.Version {
-					out[i].Served = append(out[i].Served, replica.ID)
-				}
+		}
+		for _, replica := range replicas {
+			switch {
+			case r.Phase == ports.Retired:
+			case serves(replica, r):
+				out[i].Served = append(out[i].Served, replica.ID)
+			default:
+				out[i].Behind = append(out[i].Behind, replica.ID)
 			}
 		}
 	}

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/url"
+	"strings"
 	"time"
 
+	"github.com/sutra-engine/sutra/core/channel"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
@@ -18,25 +19,44 @@ const (
 	stateFailed  = "failed"
 )
 
-// callbackScheme marks destinations that a caller named: they are sent with less trust than those of a model.
-const callbackScheme = "callback+"
+// What notices' destinations begin with. A callback is sent with less trust than what a model names; a broker is looked up when it is sent to.
+const (
+	callbackScheme = "callback+"
+	brokerScheme   = "broker:"
+)
 
-// checkCallbacks refuses a callback that could never be sent, before anything is done.
-func (d *Deployer) checkCallbacks(call ports.Deploy) error {
-	for name, text := range map[string]string{"callback": call.Callback, "notify": call.Notify} {
-		if text == "" {
-			continue
+// checkNotices refuses a notice that could never be sent, before anything is done.
+func (d *Deployer) checkNotices(call ports.Deploy) error {
+	if call.Notify != "" {
+		if err := d.checkNotify(call.Notify); err != nil {
+			return err
 		}
-		u, err := url.Parse(text)
-		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !d.Inside) {
-			return fault.CallbackInvalid.With("%s is %q; use an https URL without user", name, text)
-		}
+	}
+	if call.Callback != "" {
+		return d.Callbacks.Check(call.Callback)
+	}
+	return nil
+}
+
+// checkNotify refuses what is no place at a broker that this replica was told of and can speak to.
+func (d *Deployer) checkNotify(notify string) error {
+	to := channel.PlaceOf(notify)
+	if to.Broker == "" || to.Path == "" || strings.ContainsAny(to.Broker, ":?#") {
+		return fault.NotifyUnsupported.With("notify is %q; use broker/queue, broker/exchange/key or broker/subject; for a URL there is callback", notify)
+	}
+	address, err := d.Secrets.Resolve(to.Reference())
+	if err != nil {
+		return fault.NotifyUnsupported.With("notify is %q: %w", notify, err)
+	}
+	if scheme, _, _ := strings.Cut(address, ":"); d.Senders[scheme] == nil {
+		return fault.NotifyUnsupported.With("notify is %q, and this build does not speak to broker %q", notify, to.Broker)
 	}
 	return nil
 }
 
 // options are what an operation keeps of its call.
 type options struct {
+	Slot       string             `json:"slot"`
 	Deployment ports.DeploymentID `json:"deployment"`
 	Supersedes string             `json:"supersedes,omitempty"`
 	Tenants    []string           `json:"tenants,omitempty"`
@@ -46,14 +66,14 @@ type options struct {
 // Submit makes the deploy durable and answers at once. What can be refused without the database is refused here: what is no archive, or
 // does not compile, never becomes an operation.
 func (d *Deployer) Submit(ctx context.Context, call ports.Deploy) (ports.ID, error) {
-	if err := d.checkCallbacks(call); err != nil {
+	if err := d.checkNotices(call); err != nil {
 		return ports.ID{}, err
 	}
 	a, _, err := d.compile(call)
 	if err != nil {
 		return ports.ID{}, err
 	}
-	kept, err := json.Marshal(options{a.ID, call.Supersedes, call.By.Tenants, call.By.Name})
+	kept, err := json.Marshal(options{a.Slot().String(), a.ID, call.Supersedes, call.By.Tenants, call.By.Name})
 	if err != nil {
 		return ports.ID{}, err
 	}
@@ -108,26 +128,23 @@ func (d *Deployer) Run(ctx context.Context) {
 	}
 }
 
-// finish deploys and writes the outcome with its notices, once: whoever closes the operation tells.
+// finish deploys and writes the outcome with its notices, once: whoever closes the operation tells. Trouble that passes leaves it
+// pending, to be adopted; every other end is the operation's.
 func (d *Deployer) finish(ctx context.Context, o ports.Operation) error {
-	var kept options
-	if err := json.Unmarshal(o.Options, &kept); err != nil {
-		return fault.Internal.With("the options of operation %s cannot be read: %w", o.ID, err)
+	mine, err := d.Operations.Touch(ctx, o.ID, d.Replica)
+	if err != nil || mine.Outcome != ports.Done {
+		return err // another has adopted it
 	}
-	done, err := d.deploy(ctx, ports.Deploy{Archive: o.Archive, By: ports.Actor{Name: kept.Actor, Tenants: kept.Tenants}, Supersedes: kept.Supersedes}, &o.ID, nil)
-	revision := done.Revision
+	revision, err := d.carryOut(ctx, o)
 	o.State, o.Revision = stateDone, revision.ID
 	if err != nil {
 		f := fault.Of(err)
-		if d := f.Code.Disposition(); d != fault.Reject {
-			return err // trouble: it stays pending and is tried again
+		if passes := f.Code.Disposition(); passes == fault.Redeliver || passes == fault.Uncertain || ctx.Err() != nil {
+			return err
 		}
 		o.State, o.Fault = stateFailed, &ports.Fault{Code: string(f.Code), Detail: f.Detail}
-		revision, o.Revision = ports.Revision{ID: kept.Deployment}, kept.Deployment
 	}
-	if revision.Slot.Tenant == "" {
-		revision.Slot.Tenant = o.Tenant
-	}
+	revision.Slot.Tenant = o.Tenant
 	notices := d.notices(o.Callback, o.Notify, o.ID, revision, o.Fault)
 	if _, err := d.Operations.Close(ctx, o, notices); err != nil {
 		return err
@@ -138,12 +155,37 @@ func (d *Deployer) finish(ctx context.Context, o ports.Operation) error {
 	return nil
 }
 
+// carryOut deploys what was submitted. When it fails, the revision is what would have become of it.
+func (d *Deployer) carryOut(ctx context.Context, o ports.Operation) (ports.Revision, error) {
+	var kept options
+	if err := json.Unmarshal(o.Options, &kept); err != nil {
+		return ports.Revision{ID: o.Revision}, fault.Internal.With("the options of operation %s cannot be read: %w", o.ID, err)
+	}
+	done, err := d.deploy(ctx, ports.Deploy{Archive: o.Archive, By: ports.Actor{Name: kept.Actor, Tenants: kept.Tenants}, Supersedes: kept.Supersedes}, func(a *ports.Activation) {
+		a.Call, a.Submitted = o.ID, true
+	})
+	if err == nil {
+		return done.Revision, nil
+	}
+	slot, failed := ParseSlot(kept.Slot)
+	if failed != nil {
+		return ports.Revision{ID: kept.Deployment}, errors.Join(err, failed)
+	}
+	return ports.Revision{ID: kept.Deployment, Slot: slot}, err
+}
+
 // notices are the completion events of a deploy, as CloudEvents: one to the callback, one to whom notify names. They belong to no
 // revision and hold none back.
 func (d *Deployer) notices(callback, notify string, of ports.ID, r ports.Revision, failed *ports.Fault) []ports.Emission {
-	kind, data := "com.sutra.deployment.activated", map[string]any{"deploymentId": r.ID, "slot": r.Slot.String(), "revision": r.Number}
+	kind, data := "com.sutra.deployment.activated", map[string]any{"deploymentId": r.ID, "slot": r.Slot.String()}
 	if failed != nil {
-		kind, data = "com.sutra.deployment.failed", map[string]any{"deploymentId": r.ID, "code": failed.Code, "detail": failed.Detail}
+		kind, data["code"], data["detail"] = "com.sutra.deployment.failed", failed.Code, failed.Detail
+	}
+	if callback != "" {
+		callback = callbackScheme + callback
+	}
+	if notify != "" {
+		notify = brokerScheme + notify
 	}
 	var out []ports.Emission
 	for i, destination := range []string{callback, notify} {
@@ -160,7 +202,7 @@ func (d *Deployer) notices(callback, notify string, of ports.ID, r ports.Revisio
 			continue
 		}
 		out = append(out, ports.Emission{
-			Tenant: r.Slot.Tenant, ID: id, Destination: callbackScheme + destination, ContentType: "application/cloudevents+json", Body: body,
+			Tenant: r.Slot.Tenant, ID: id, Destination: destination, ContentType: "application/cloudevents+json", Body: body,
 		})
 	}
 	return out

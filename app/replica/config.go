@@ -5,6 +5,7 @@ import (
 
 	"github.com/sutra-engine/sutra/app/tasks"
 	"github.com/sutra-engine/sutra/core/archive"
+	"github.com/sutra-engine/sutra/core/callback"
 	"github.com/sutra-engine/sutra/core/deploy"
 )
 
@@ -29,7 +30,7 @@ type Config struct {
 	BrokerAhead                                    int           // messages of a channel that may be unsettled at once
 	BrokerMaxDelay                                 time.Duration // longest pause between two tries to open a queue
 	FleetWait, Abandoned                           time.Duration
-	CallbacksInside                                bool // callbacks may lead to this machine and private networks, over plain http
+	Callbacks                                      callback.Rules
 
 	Tasks    tasks.Limits
 	Archives archive.Limits

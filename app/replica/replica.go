@@ -101,7 +101,7 @@ func New(d Deps) *Replica {
 	})
 	r.Deployer = deployer.New(deployer.Deps{
 		Deployments: s.Deployments(), Operations: s.Operations(), Audits: s.Audits(), Served: r.served, Clock: s.Clock(), IDs: d.IDs, Log: d.Log,
-		Archives: c.Archives, Limits: c.Limits, FleetWait: c.FleetWait, Inside: c.CallbacksInside, Silent: c.Abandoned, Replica: r.ID, Outbox: func() { r.outbox.Wake() },
+		Archives: c.Archives, Limits: c.Limits, FleetWait: c.FleetWait, Callbacks: c.Callbacks, Secrets: d.Secrets, Senders: d.Senders, Silent: c.Abandoned, Replica: r.ID, Outbox: func() { r.outbox.Wake() },
 	})
 	r.Operator = operator.Operator{Deps: operator.Deps{
 		Instances: s.Instances(), Views: s.Views(), Outbox: s.Outbox(), Tasks: s.Tasks(), Arrivals: s.Inbox(), Keys: s.Correlation(), Guard: guard, Programs: r, Served: r.served,
@@ -124,10 +124,12 @@ func New(d Deps) *Replica {
 		Lease: 30 * time.Second, Batch: c.TimerBatch,
 	}}
 	r.duties = append(steward.Sweeps{
-		Claims: s.Claims(), Inbox: s.Inbox(), Deployments: s.Deployments(), Retention: s.Retention(), Clock: s.Clock(), Watch: d.Watch, Log: d.Log,
+		Claims: s.Claims(), Inbox: s.Inbox(), Deployments: s.Deployments(), Operations: s.Operations(), Retention: s.Retention(), Clock: s.Clock(), Watch: d.Watch, Log: d.Log,
 		ClaimTimeout: c.ClaimTimeout, SweepEvery: c.SweepInterval, InstanceRetention: c.InstanceRetention, InboxRetention: c.InboxRetention,
-		ArchiveRetention: c.ArchiveKeep, RetentionEvery: c.RetentionInterval, RetireEvery: c.DeploymentsPoll, Changed: func() {},
-	}.Duties(), steward.Duty{Name: "fire timers", Role: steward.TimerLeader, Every: c.TimerTick, Do: timers.Tick})
+		ArchiveRetention: c.ArchiveKeep, RetentionEvery: c.RetentionInterval, RetireEvery: c.DeploymentsPoll,
+	}.Duties(),
+		steward.Duty{Name: "fire timers", Role: steward.TimerLeader, Every: c.TimerTick, Do: timers.Tick},
+		steward.Duty{Name: "note that this replica lives", Every: c.Abandoned / 4, Do: r.served.Note})
 	return r
 }
 
@@ -157,7 +159,8 @@ type Door interface {
 // Run boots, serves through the doors, and stops in order when ctx ends or a door fails. grace bounds the stopping.
 func (r *Replica) Run(ctx context.Context, grace time.Duration, doors ...Door) error {
 	if err := r.boot(ctx); err != nil {
-		return err
+		r.Log.InfoContext(ctx, "stopped before it was up", "replica", r.ID, "error", err)
+		return nil
 	}
 	leading, stopLeading := context.WithCancel(context.WithoutCancel(ctx))
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
@@ -227,10 +230,14 @@ func (r *Replica) leave(ctx context.Context) error {
 	return nil
 }
 
-// boot reads what is served before anything is let in. It tries until ctx ends: a database that is away comes back.
+// boot reads what is served before anything is let in, and makes this replica one that a deploy can wait for. It tries until ctx ends: a
+// database that is away comes back.
 func (r *Replica) boot(ctx context.Context) error {
 	for try := 0; ; try++ {
 		_, err := r.served.Ask(ctx)
+		if err == nil {
+			err = r.served.Note(ctx)
+		}
 		if err == nil {
 			return nil
 		}

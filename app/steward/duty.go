@@ -3,6 +3,7 @@ package steward
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/sutra-engine/sutra/ports"
@@ -52,6 +53,7 @@ type Sweeps struct {
 	Claims      ports.Claims
 	Inbox       ports.Inbox
 	Deployments ports.Deployments
+	Operations  ports.Operations
 	Retention   ports.Retention
 	Clock       ports.Clock
 	Watch       ports.Watch
@@ -61,15 +63,19 @@ type Sweeps struct {
 	SweepEvery        time.Duration
 	InstanceRetention time.Duration // of ended instances
 	InboxRetention    time.Duration
-	ArchiveRetention  time.Duration // of retired revisions
+	ArchiveRetention  time.Duration // of retired revisions' archives, and of the outcomes of deploys
 	RetentionEvery    time.Duration
 	RetireEvery       time.Duration
-	// Changed hears that the served set changed, and does not block.
-	Changed func()
 }
 
-// bite bounds what one statement removes.
-const bite = 500
+// What one transaction removes at most.
+const (
+	bite        = 500
+	archiveBite = 10 // they are large
+)
+
+// replicaRetention is how long the row of a replica that died is kept.
+const replicaRetention = 24 * time.Hour
 
 // Duties are the sweeps as duties.
 func (s Sweeps) Duties() []Duty {
@@ -97,14 +103,26 @@ func (s Sweeps) claims(ctx context.Context) error {
 	}
 }
 
-// retire retires each draining revision that nothing holds back.
+// retire retires each draining revision that nothing holds back. It looks without a lock first: what is held back costs nobody a wait.
 func (s Sweeps) retire(ctx context.Context) error {
 	_, revisions, err := s.Deployments.Served(ctx)
 	if err != nil {
 		return err
 	}
+	revisions = slices.DeleteFunc(revisions, func(r ports.Revision) bool { return r.Phase != ports.Draining })
+	if len(revisions) == 0 {
+		return nil
+	}
+	ids := make([]ports.DeploymentID, len(revisions))
+	for i, r := range revisions {
+		ids[i] = r.ID
+	}
+	counts, err := s.Deployments.Count(ctx, ids)
+	if err != nil {
+		return err
+	}
 	for _, r := range revisions {
-		if r.Phase != ports.Draining {
+		if counts[r.ID] != (ports.Counts{}) {
 			continue
 		}
 		_, answer, err := s.Deployments.Retire(ctx, r.ID)
@@ -113,13 +131,13 @@ func (s Sweeps) retire(ctx context.Context) error {
 		}
 		if answer.Outcome == ports.Done {
 			s.Log.InfoContext(ctx, "retired", "deployment", r.ID, "slot", r.Slot.String(), "revision", r.Number)
-			s.Changed()
 		}
 	}
 	return nil
 }
 
-// purge removes ended instances, done messages and archives of retired revisions whose time is over, in bites that always make progress.
+// purge removes ended instances, done messages, archives of retired revisions and outcomes of deploys whose time is over, in bites that
+// always make progress, and the rows of replicas that died.
 func (s Sweeps) purge(ctx context.Context) error {
 	now := s.Clock.Now()
 	for more := true; more && ctx.Err() == nil; {
@@ -130,13 +148,23 @@ func (s Sweeps) purge(ctx context.Context) error {
 		}
 		s.Watch.Count("sutra_instances_purged_total", int64(n))
 	}
-	for n := bite; n >= bite && ctx.Err() == nil; {
-		var err error
-		if n, err = s.Inbox.Purge(ctx, now.Add(-s.InboxRetention), bite); err != nil {
-			return err
+	for _, step := range []struct {
+		name  string
+		purge func(ctx context.Context, before time.Time, limit int) (int, error)
+		keep  time.Duration
+		bite  int
+	}{
+		{"sutra_inbox_purged_total", s.Inbox.Purge, s.InboxRetention, bite},
+		{"sutra_archives_dropped_total", s.Deployments.DropArchives, s.ArchiveRetention, archiveBite},
+		{"sutra_operations_purged_total", s.Operations.Purge, s.ArchiveRetention, bite},
+	} {
+		for n := step.bite; n >= step.bite && ctx.Err() == nil; {
+			var err error
+			if n, err = step.purge(ctx, now.Add(-step.keep), step.bite); err != nil {
+				return err
+			}
+			s.Watch.Count(step.name, int64(n))
 		}
-		s.Watch.Count("sutra_inbox_purged_total", int64(n))
 	}
-	_, err := s.Deployments.DropArchives(ctx, now.Add(-s.ArchiveRetention), bite)
-	return err
+	return s.Deployments.Forget(ctx, now.Add(-replicaRetention))
 }

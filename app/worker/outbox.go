@@ -193,6 +193,9 @@ func (w *Outbox) attempt(ctx context.Context, e *ports.Emission) (ports.Response
 
 // resolve turns a channel into where it goes now, with what opens it.
 func (w *Outbox) resolve(e *ports.Emission) error {
+	if place, ok := strings.CutPrefix(e.Destination, "broker:"); ok {
+		return w.toBroker(e, channel.PlaceOf(place))
+	}
 	name, ok := strings.CutPrefix(e.Destination, "channel:")
 	if !ok {
 		return nil
@@ -203,7 +206,10 @@ func (w *Outbox) resolve(e *ports.Emission) error {
 	}
 	c := served.Channels[name]
 	if c.Transport.Brokered() {
-		return w.toBroker(e, c)
+		if c.Out().Path == "" {
+			return fault.SendRefused.With("channel %q of deployment %s says nothing of where messages go", name, e.Deployment)
+		}
+		return w.toBroker(e, c.Out())
 	}
 	if c.URL == "" {
 		return fault.SendRefused.With("channel %q of deployment %s has no url to send to", name, e.Deployment)
@@ -228,14 +234,10 @@ func (w *Outbox) resolve(e *ports.Emission) error {
 	return nil
 }
 
-// toBroker finds the broker that a channel names.
-func (w *Outbox) toBroker(e *ports.Emission, c channel.Channel) error {
-	out := c.Out()
-	if out.Path == "" {
-		return fault.SendRefused.With("channel %q of deployment %s says nothing of where messages go", c.Name, e.Deployment)
-	}
-	address, err := w.Secrets.Resolve(out.Reference())
-	e.Destination, e.Topic = address, out.Path
+// toBroker finds the broker that a place names.
+func (w *Outbox) toBroker(e *ports.Emission, to channel.Place) error {
+	address, err := w.Secrets.Resolve(to.Reference())
+	e.Destination, e.Topic = address, to.Path
 	return err
 }
 

@@ -50,7 +50,7 @@ type Deployment struct {
 	Doors        []string   `json:"doors,omitempty"`
 	Blockers     *Blockers  `json:"blockers,omitempty"` // what holds back its retirement
 	ServedBy     []string   `json:"servedBy,omitempty"`
-	Behind       []string   `json:"behind,omitempty"` // replicas that do not serve it yet
+	Behind       []string   `json:"behind,omitempty"` // live replicas that do not serve it (yet)
 	Broken       string     `json:"broken,omitempty"` // why the answering replica cannot serve it
 }
 

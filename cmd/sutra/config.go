@@ -32,6 +32,7 @@ type settings struct {
 	migrate        bool
 	keys           []httpapi.Key
 	callbackSecret string
+	poll           bool              // never listen for changes
 	brokers        map[string]string // addresses by name; references are resolved when they are used
 	open           bool              // every caller is an admin: dev alone, on loopback
 	logLevel       slog.Level
@@ -87,10 +88,12 @@ func properties() []property {
 		{"sutra.external-task.max-tasks", "tasks of one fetch (100)", count(1, func(s *settings) *int { return &s.replica.Tasks.MaxTasks })},
 		{"sutra.external-task.retry-timeout", "pause after a failure that says none (PT10S)", span(func(s *settings) *time.Duration { return &s.replica.Tasks.RetryAfter })},
 		{"sutra.deployments.poll-interval", "how often the served set is looked at (PT2S)", span(func(s *settings) *time.Duration { return &s.replica.DeploymentsPoll })},
+		{"sutra.deployments.listen", "be told of changes where the database can (PostgreSQL); false: poll alone (true)", not(func(s *settings) *bool { return &s.poll })},
+		{"sutra.deployments.fleet-wait", "how long a deploy with wait=fleet waits before it says who does not serve it (PT30S)", span(func(s *settings) *time.Duration { return &s.replica.FleetWait })},
 		{"sutra.deployments.operation-timeout", "silence after which a replica, and a deploy it took, counts as abandoned (PT1M)", span(func(s *settings) *time.Duration { return &s.replica.Abandoned })},
-		{"sutra.deployments.archive-retention", "how long archives of retired revisions are kept (P30D)", span(func(s *settings) *time.Duration { return &s.replica.ArchiveKeep })},
-		{"sutra.callback.secret", "secret that deploy callbacks are signed with; env:NAME and file:PATH are resolved", text(func(s *settings) *string { return &s.callbackSecret })},
-		{"sutra.callback.allow-private", "callbacks may lead to private networks, over http (false)", yes(func(s *settings) *bool { return &s.replica.CallbacksInside })},
+		{"sutra.deployments.archive-retention", "how long archives of retired revisions, and outcomes of submitted deploys, are kept (P30D)", span(func(s *settings) *time.Duration { return &s.replica.ArchiveKeep })},
+		{"sutra.callback.secret", "secret that deploy callbacks are signed with, without which none is taken; env:NAME and file:PATH are resolved", text(func(s *settings) *string { return &s.callbackSecret })},
+		{"sutra.callback.allow-private", "callbacks may lead to this machine and to private networks (false)", yes(func(s *settings) *bool { return &s.replica.Callbacks.Private })},
 		{"sutra.brokers", "brokers that channels name: name=address, by commas; env:NAME and file:PATH are resolved", setBrokers},
 		{"sutra.broker.prefetch", "messages of a channel that may be unsettled at once (64)", count(1, func(s *settings) *int { return &s.replica.BrokerAhead })},
 		{"sutra.broker.max-delay", "longest pause between two tries to reach a broker (PT10S)", span(func(s *settings) *time.Duration { return &s.replica.BrokerMaxDelay })},
@@ -124,6 +127,15 @@ func yes(at func(*settings) *bool) func(*settings, string) error {
 		}
 		*at(s) = b
 		return nil
+	}
+}
+
+// not reads a setting whose absence is the flag.
+func not(at func(*settings) *bool) func(*settings, string) error {
+	return func(s *settings, v string) error {
+		err := yes(at)(s, v)
+		*at(s) = !*at(s)
+		return err
 	}
 }
 
@@ -242,6 +254,7 @@ func bind(cmd *cobra.Command) func() (settings, error) {
 		for key := range given {
 			return s, fault.PropertyInvalid.With("%s is no property; sutra serve --help lists them", key)
 		}
+		s.replica.Callbacks.Signed = s.callbackSecret != ""
 		s.replica.Complete()
 		return s, s.check()
 	}
@@ -254,6 +267,9 @@ func (s settings) check() error {
 	if s.replica.SendTimeout >= s.replica.OutboxClaimTimeout/2 {
 		return fault.PropertyInvalid.With("sutra.outbox.send-timeout is %v: it has to be less than half of sutra.outbox.claim-timeout (%v)",
 			s.replica.SendTimeout, s.replica.OutboxClaimTimeout)
+	}
+	if s.replica.Abandoned < time.Second {
+		return fault.PropertyInvalid.With("sutra.deployments.operation-timeout is %v: it has to be a second at least", s.replica.Abandoned)
 	}
 	return nil
 }

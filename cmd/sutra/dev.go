@@ -38,7 +38,7 @@ func dev() *cobra.Command {
 			}
 			s.url = "sqlite://" + filepath.Join(*data, "sutra.db")
 		}
-		s.migrate, s.open, s.replica.CallbacksInside = true, true, true
+		s.migrate, s.open, s.replica.Callbacks.Private, s.replica.Callbacks.Plain = true, true, true, true
 		if strings.HasPrefix(s.listen, ":") {
 			s.listen = "127.0.0.1" + s.listen
 		}

@@ -20,7 +20,8 @@ const (
 	exitFailed   = 1 // it did not work; the message says what to do
 	exitUsage    = 2 // wrong arguments or configuration
 	exitRefused  = 3 // the package, or the server, refused what was sent
-	exitNotReady = 4 // the database or the server cannot be reached
+	exitNotReady = 4 // the database or the server cannot be reached, or is busy: the same again may do
+	exitBehind   = 5 // deployed, but not every replica serves it yet
 )
 
 // version is set when a release is built.
@@ -53,6 +54,9 @@ func exitCode(err error) int {
 	if _, ok := errors.AsType[usage](err); ok {
 		return exitUsage
 	}
+	if _, ok := errors.AsType[behind](err); ok {
+		return exitBehind
+	}
 	f, ok := errors.AsType[*fault.Fault](err)
 	switch {
 	case !ok:
@@ -79,10 +83,11 @@ func command() *cobra.Command {
 		Version:       version,
 		Long: `A BPMN 2.0 process engine: identical, stateless replicas over one SQL database.
 
-Exit codes: 0 done, 1 failed, 2 wrong arguments or configuration, 3 refused, 4 the database or the server cannot be reached.`,
+Exit codes: 0 done, 1 failed, 2 wrong arguments or configuration, 3 refused, 4 the database or the
+server cannot be reached or is busy, 5 deployed, but not every replica serves it yet.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage{err} })
-	root.AddCommand(dev(), serve(), initialize(), lintCommand(), pack(), deployCommand(), undeploy(), deployments(), instances(), audit(), migrate(), verify(), versionCommand())
+	root.AddCommand(dev(), serve(), initialize(), lintCommand(), pack(), deployCommand(), undeploy(), operation(), deployments(), instances(), audit(), migrate(), verify(), versionCommand())
 	return root
 }
 

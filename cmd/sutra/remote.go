@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,124 +50,6 @@ func told(err error) error {
 		return f
 	}
 	return fault.StoreUnavailable.With("the server does not answer: %w", err)
-}
-
-func deployCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "deploy FILE|DIR", Short: "Deploy an archive, or a package directory, to a fleet", Args: cobra.ExactArgs(1),
-	}
-	r, asJSON := reach(cmd)
-	var o client.DeployOptions
-	wait := cmd.Flags().String("wait", "", "fleet: answer when every replica serves it")
-	cmd.Flags().BoolVar(&o.Async, "async", false, "do not wait: print the operation")
-	cmd.Flags().StringVar(&o.Supersedes, "supersedes", "", "slot that is drained in the same transaction")
-	cmd.Flags().StringVar(&o.Callback, "callback", "", "URL that hears of the outcome")
-	cmd.Flags().StringVar(&o.Notify, "notify", "", "destination that hears of the outcome")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *wait != "" && *wait != "fleet" {
-			return usage{fmt.Errorf("--wait is %q; the one thing to wait for is fleet", *wait)}
-		}
-		o.Fleet = *wait == "fleet"
-		archive, size, err := archiveOf(args[0], cmd.ErrOrStderr())
-		if err != nil {
-			return err
-		}
-		defer archive.Close()
-		body := &progress{Reader: archive, size: size, out: cmd.ErrOrStderr(), quiet: *asJSON}
-		if o.Async {
-			op, err := r.client().Submit(cmd.Context(), body, o)
-			if err != nil {
-				return told(err)
-			}
-			return show(cmd.OutOrStdout(), *asJSON, op, fmt.Sprintf("accepted as operation %s\n", op.ID))
-		}
-		d, err := r.client().Deploy(cmd.Context(), body, o)
-		if err != nil {
-			return told(err)
-		}
-		return show(cmd.OutOrStdout(), *asJSON, d, deployed(d))
-	}
-	return cmd
-}
-
-func deployed(d wire.Deployment) string {
-	text := fmt.Sprintf("%s is %s as revision %d (deployment %s)\n", d.Slot, d.Phase, d.Revision, d.DeploymentID)
-	if d.Unchanged {
-		text = "unchanged: " + text
-	}
-	for _, behind := range d.Behind {
-		text += "not there yet: " + behind + "\n"
-	}
-	return text
-}
-
-// archiveOf opens an archive, or seals a directory.
-func archiveOf(path string, findings io.Writer) (io.ReadCloser, int64, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, 0, usage{err}
-	}
-	if !info.IsDir() {
-		f, err := os.Open(path)
-		return f, info.Size(), err
-	}
-	a, err := seal(path, findings)
-	if err != nil {
-		return nil, 0, err
-	}
-	return io.NopCloser(bytes.NewReader(a.Bytes)), int64(len(a.Bytes)), nil
-}
-
-// progress says how much of an upload is sent, once in a while.
-type progress struct {
-	io.Reader
-	out   io.Writer
-	size  int64
-	sent  int64
-	said  int64
-	quiet bool
-}
-
-func (p *progress) Read(b []byte) (int, error) {
-	n, err := p.Reader.Read(b)
-	if p.sent += int64(n); !p.quiet && p.sent-p.said >= 1<<20 {
-		p.said = p.sent
-		_, _ = fmt.Fprintf(p.out, "sent %d of %d bytes\n", p.sent, p.size)
-	}
-	return n, err
-}
-
-func undeploy() *cobra.Command {
-	cmd := &cobra.Command{Use: "undeploy SLOT|ID", Short: "Drain a revision: no new instances, running ones finish", Args: cobra.ExactArgs(1)}
-	r, asJSON := reach(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		d, err := r.client().Undeploy(cmd.Context(), args[0])
-		if err != nil {
-			return told(err)
-		}
-		return show(cmd.OutOrStdout(), *asJSON, d, fmt.Sprintf("%s revision %d is %s\n", d.Slot, d.Revision, d.Phase))
-	}
-	return cmd
-}
-
-func deployments() *cobra.Command {
-	cmd := &cobra.Command{Use: "deployments", Short: "List revisions, and what holds back those that drain", Args: cobra.NoArgs}
-	r, asJSON := reach(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		all, err := r.client().Deployments(cmd.Context())
-		if err != nil {
-			return told(err)
-		}
-		return table(cmd.OutOrStdout(), *asJSON, all, "SLOT\tREVISION\tPHASE\tDEPLOYMENT\tINSTANCES\tOUTBOX\tTASKS\tREPLICAS", func(d wire.Deployment) string {
-			b := wire.Blockers{}
-			if d.Blockers != nil {
-				b = *d.Blockers
-			}
-			return fmt.Sprintf("%s\t%d\t%s\t%.12s\t%d\t%d\t%d\t%d",
-				d.Slot, d.Revision, d.Phase, d.DeploymentID, b.LiveInstances, b.PendingOutbox, b.ParkedTasks, len(d.ServedBy))
-		})
-	}
-	return cmd
 }
 
 func instances() *cobra.Command {

@@ -54,7 +54,7 @@ func serve() *cobra.Command {
 
 // open opens the store, waiting for a database that is away as long as the settings say.
 func open(ctx context.Context, s settings, log *slog.Logger) (*database.Store, error) {
-	c := database.Config{URL: s.url, MaxConns: s.maxConns, Log: log}
+	c := database.Config{URL: s.url, MaxConns: s.maxConns, Log: log, Poll: s.poll}
 	deadline := time.NewTimer(s.patience)
 	defer deadline.Stop()
 	for pause := 250 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
@@ -121,7 +121,7 @@ func assemble(ctx context.Context, s settings, store ports.Store, log *slog.Logg
 	if err != nil {
 		return process{}, err
 	}
-	callback := webhook.NewCallback(s.replica.SendTimeout, secret, s.replica.CallbacksInside, system.Now)
+	callback := webhook.NewCallback(s.replica.SendTimeout, secret, s.replica.Callbacks.Allow, system.Now)
 	queues, streams := &rabbitmq.Sender{Now: system.Now}, &nats.Sender{}
 	secrets := system.Secrets{Brokers: s.brokers}
 	metrics := telemetry.New()

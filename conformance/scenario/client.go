@@ -3,7 +3,6 @@ package scenario
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -222,18 +221,22 @@ func (r *Replica) decode(a Answer, into any) {
 	}
 }
 
-// Command runs the engine's binary as an operator would, against this replica. It answers what was printed, and the exit code.
-func (r *Replica) Command(args ...string) (string, int) {
+// Ran is how a command ended.
+type Ran struct {
+	Code     int
+	Out, Err string
+}
+
+// Command runs the engine's binary as an operator would, against this replica, and waits for it.
+func (r *Replica) Command(args ...string) Ran {
 	r.fleet.t.Helper()
 	cmd := exec.CommandContext(r.fleet.t.Context(), r.fleet.stage.Binary, args...)
 	cmd.Env = append(os.Environ(), "SUTRA_URL="+r.URL, "SUTRA_KEY="+AdminKey)
 	cmd.Dir = r.fleet.home
-	out, err := cmd.CombinedOutput()
-	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-		return string(out), failed.ExitCode()
-	}
-	if err != nil {
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		r.fleet.t.Fatalf("sutra %v: %v", args, err)
 	}
-	return string(out), 0
+	return Ran{cmd.ProcessState.ExitCode(), out.String(), said.String()}
 }

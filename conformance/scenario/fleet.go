@@ -64,6 +64,7 @@ type Fleet struct {
 	stage    *Stage
 	settings Settings
 	home     string // of all its replicas
+	trusted  string // a file of certificates; empty: what the machine trusts
 }
 
 // Fleet makes a fleet without replicas. The settings go over the quick ones.
@@ -163,6 +164,9 @@ func (f *Fleet) start(log string, args []string, settings Settings) *process.Pro
 	cmd := exec.CommandContext(context.WithoutCancel(f.t.Context()), f.stage.Binary, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = f.home, out, out
 	cmd.Env = append(os.Environ(), "SCENARIO_RECEIVER="+f.Receiver.URL)
+	if f.trusted != "" {
+		cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+f.trusted)
+	}
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		cmd.Env = append(cmd.Env, variable(key)+"="+settings[key])
 	}

@@ -150,8 +150,8 @@ func TestTheRepairLoopByCommand(t *testing.T) {
 	}
 	run := func(want int, says string, args ...string) {
 		t.Helper()
-		if out, code := b.Command(args...); code != want || !strings.Contains(out, says) {
-			t.Fatalf("sutra %s: exit %d, want %d with %q:\n%.2000s", strings.Join(args, " "), code, want, says, out)
+		if got := b.Command(args...); got.Code != want || !strings.Contains(got.Out+got.Err, says) {
+			t.Fatalf("sutra %s: exit %d, want %d with %q:\n%.2000s%.2000s", strings.Join(args, " "), got.Code, want, says, got.Out, got.Err)
 		}
 	}
 	all := fmt.Sprintf("%d ", number)
@@ -166,7 +166,7 @@ func TestTheRepairLoopByCommand(t *testing.T) {
 	wantEnded(t, f, a, number)
 	wantShippedOnce(t, f, number)
 	retires(t, f, a, old.DeploymentID)
-	run(0, "Retired", "deployments")
+	run(0, "Retired", "deployments", "--all")
 }
 
 // While a step is in flight a migration is refused with nothing read or written. A batch moves the others, and run again it moves the
@@ -267,16 +267,16 @@ func TestACorrectedInstanceGoesOnAndTheAuditSaysWhoDidIt(t *testing.T) {
 		}
 		return nil
 	})
-	out, code := r.Command("instances", "correct", id, `{"secret": "hush"}`)
-	if code != 0 || !strings.Contains(out, `"status": "failed"`) {
-		t.Fatalf("correct: exit %d, %s", code, out)
+	corrected := r.Command("instances", "correct", id, `{"secret": "hush"}`)
+	if corrected.Code != 0 || !strings.Contains(corrected.Out, `"status": "failed"`) {
+		t.Fatalf("correct: %+v", corrected)
 	}
-	if out, code := r.Command("instances", "cancel", id); code != 0 {
-		t.Fatalf("cancel: exit %d, %s", code, out)
+	if got := r.Command("instances", "cancel", id); got.Code != 0 {
+		t.Fatalf("cancel: %+v", got)
 	}
 	mustDeploy(t, r, "", sealed(t, renames))
-	if out, code := r.Command("undeploy", "acme--orders--1.0.0"); code != 0 {
-		t.Fatalf("undeploy: exit %d, %s", code, out)
+	if got := r.Command("undeploy", "acme--orders--1.0.0"); got.Code != 0 {
+		t.Fatalf("undeploy: %+v", got)
 	}
 
 	read := func(key, query string) (out []wire.Audit) {
@@ -315,7 +315,7 @@ func TestACorrectedInstanceGoesOnAndTheAuditSaysWhoDidIt(t *testing.T) {
 	if n := len(read("eves-key", "")); n != 0 {
 		t.Errorf("another tenant's operator sees %d actions", n)
 	}
-	if out, code := r.Command("audit", "--action", "deploy"); code != 0 || strings.Count(out, "ann") != 2 || !strings.Contains(out, one.DeploymentID) {
-		t.Errorf("audit: exit %d, %s", code, out)
+	if got := r.Command("audit", "--action", "deploy"); got.Code != 0 || strings.Count(got.Out, "ann") != 2 || !strings.Contains(got.Out, one.DeploymentID) {
+		t.Errorf("audit: %+v", got)
 	}
 }

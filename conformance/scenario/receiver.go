@@ -1,10 +1,13 @@
 package scenario
 
 import (
+	"encoding/pem"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -15,21 +18,43 @@ import (
 type Receiver struct {
 	URL string
 
-	mu     sync.Mutex
-	counts map[string]int
-	bodies map[string]string
-	first  map[string]time.Time
-	status int           // 0: 200
-	delay  time.Duration // before an answer
+	mu      sync.Mutex
+	counts  map[string]int
+	bodies  map[string]string
+	headers map[string]http.Header
+	first   map[string]time.Time
+	status  int           // 0: 200
+	delay   time.Duration // before an answer
 }
 
 // Receive starts a receiver. It ends with the test.
 func Receive(t testing.TB) *Receiver {
 	t.Helper()
-	r := &Receiver{counts: map[string]int{}, bodies: map[string]string{}, first: map[string]time.Time{}}
+	r := newReceiver()
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
 	r.URL = server.URL
+	return r
+}
+
+func newReceiver() *Receiver {
+	return &Receiver{
+		counts: map[string]int{}, bodies: map[string]string{}, headers: map[string]http.Header{}, first: map[string]time.Time{},
+	}
+}
+
+// Secure starts a receiver over TLS that the replicas which are started from now on trust. It ends with the test.
+func (f *Fleet) Secure() *Receiver {
+	f.t.Helper()
+	r := newReceiver()
+	server := httptest.NewTLSServer(r)
+	f.t.Cleanup(server.Close)
+	r.URL = server.URL
+	f.trusted = filepath.Join(f.home, "trusted.pem")
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(f.trusted, certificate, 0o600); err != nil {
+		f.t.Fatal(err)
+	}
 	return r
 }
 
@@ -43,7 +68,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	status, delay := r.status, r.delay
 	r.counts[key]++
-	r.bodies[key] = string(body)
+	r.bodies[key], r.headers[key] = string(body), req.Header.Clone()
 	if r.counts[key] == 1 {
 		r.first[key] = time.Now()
 	}
@@ -68,6 +93,13 @@ func (r *Receiver) Deliveries() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.counts)
+}
+
+// Headers are what arrived last with each key.
+func (r *Receiver) Headers() map[string]http.Header {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.headers)
 }
 
 // Arrivals are when each key arrived first.

@@ -139,6 +139,14 @@ func (w worker) complete(task wire.Task) (scenario.Answer, error) {
 	return w.post("/sutra/external-tasks/"+task.ID+"/complete", body)
 }
 
+func (w worker) fail(task wire.Task, retries int) (scenario.Answer, error) {
+	body, err := json.Marshal(wire.Completion{WorkerID: w.name, LockToken: task.LockToken, ErrorMessage: "it cannot be done", Retries: &retries})
+	if err != nil {
+		return scenario.Answer{}, err
+	}
+	return w.post("/sutra/external-tasks/"+task.ID+"/failure", body)
+}
+
 func (w worker) post(path string, body []byte) (scenario.Answer, error) {
 	return w.replica.Call(scenario.Request{Method: http.MethodPost, Path: path, Key: scenario.WorkerKey, Kind: "application/json", Body: body})
 }

@@ -19,7 +19,7 @@ func deploymentTests() []test {
 		{"DrainStopsIntakeAndReopensDoors", drainStopsIntake},
 		{"RedeployedBytesComeBackUnderTheNextNumber", redeployedBytes},
 		{"SupersedesDrainsAnotherSlot", supersedesDrains},
-		{"YoungerOperationWins", youngerOperationWins},
+		{"YoungerCallWinsOverASubmittedOne", youngerCallWins},
 		{"SchedulesThatLiveOnKeepTheirTime", schedulesLiveOn},
 		{"FireNamesItsSchedule", fireNamesItsSchedule},
 		{"ActivationEnqueuesItsNotices", activationEnqueues},
@@ -57,6 +57,7 @@ func activationSwaps(t *testing.T, h Harness) {
 	v2, served, err := a.Deployments().Served(f.Context())
 	f.must(err)
 	f.want("version changed", v1 != v2, true)
+	f.want("served since", []any{made.Since, served[1].Since}, []any{v2, v2})
 	f.want("served", []any{served[0].ID, served[0].Phase, served[1].ID, served[1].Phase}, []any{first, ports.Draining, made.ID, ports.Active})
 	again, out := f.activate(a, ports.Activation{Slot: f.slot("1"), ID: made.ID, Archive: []byte("second")})
 	f.settled("the same bytes again", out, ports.Duplicate)
@@ -132,16 +133,20 @@ func versionIsNeverSkipped(t *testing.T, h Harness) {
 }
 
 func doorsAreUnique(t *testing.T, h Harness) {
-	f, g := shared(t, h), shared(t, h)
+	db := h.Own(t)
+	f, g := corner(t, db), corner(t, db)
 	door := ports.Door{Channel: "c", Address: "http POST " + f.tenant}
 	_, out := f.activate(f.store, ports.Activation{Slot: f.slot("1"), ID: f.deployment(), Archive: []byte("a"), Doors: []ports.Door{door}})
 	f.settled("first", out, ports.Done)
 	before, err := g.store.Changes().Version(f.Context())
 	f.must(err)
+	archives := g.rows("archive", "1 = 1")
 	_, out = f.activate(g.store, ports.Activation{Slot: g.slot("1"), ID: f.deployment(), Archive: []byte("b"), Doors: []ports.Door{door}})
 	f.settled("another tenant's", out, ports.DoorTaken)
 	f.want("detail", out.Detail, fmt.Sprintf("door %s is open in %s", door.Address, f.slot("1")))
-	_ = before
+	after, err := g.store.Changes().Version(f.Context())
+	f.must(err)
+	f.want("what a refused activation changed", []any{after - before, g.rows("archive", "1 = 1"), g.rows("deployment", "phase = 'active'")}, []any{0, archives, 1})
 	_, out = f.activate(f.store, ports.Activation{Slot: f.slot("2"), ID: f.deployment(), Archive: []byte("c"), Doors: []ports.Door{{Channel: "c", Address: door.Address + "2"}}})
 	f.settled("the channel's name in another slot", out, ports.DoorTaken)
 	f.want("detail", out.Detail, fmt.Sprintf("channel c is open in %s", f.slot("1")))
@@ -198,15 +203,27 @@ func supersedesDrains(t *testing.T, h Harness) {
 	_, out = f.activate(f.store, ports.Activation{Slot: f.slot("3"), ID: f.deployment(), Archive: []byte("x"), Supersedes: &old})
 	f.settled("what is not active", out, ports.Stale)
 	f.want("slot 3", f.rows("deployment", "version = '3'"), 0)
+	_, out = f.activate(f.store, ports.Activation{Slot: f.slot("3"), ID: f.deployment(), Archive: []byte("x"), Supersedes: &old, Declared: true})
+	f.settled("what is not active and declared", out, ports.Done)
 }
 
-func youngerOperationWins(t *testing.T, h Harness) {
+func youngerCallWins(t *testing.T, h Harness) {
 	f := shared(t, h)
-	older, younger := f.ids.New(), f.ids.New()
-	_, out := f.activate(f.store, ports.Activation{Slot: f.slot("o"), ID: f.deployment(), Archive: []byte("y"), Operation: &younger})
+	landed, older, younger := f.ids.New(), f.ids.New(), f.ids.New()
+	first := ports.Activation{Slot: f.slot("o"), ID: f.deployment(), Archive: []byte("l"), Call: landed, Submitted: true}
+	_, out := f.activate(f.store, first)
+	f.settled("one that is submitted", out, ports.Done)
+	_, out = f.activate(f.store, ports.Activation{Slot: f.slot("o"), ID: f.deployment(), Archive: []byte("y"), Call: younger})
 	f.settled("the younger", out, ports.Done)
-	_, out = f.activate(f.store, ports.Activation{Slot: f.slot("o"), ID: f.deployment(), Archive: []byte("o"), Operation: &older})
-	f.settled("the older", out, ports.Stale)
+	late := ports.Activation{Slot: f.slot("o"), ID: f.deployment(), Archive: []byte("o"), Call: older, Submitted: true}
+	_, out = f.activate(f.store, late)
+	f.settled("the older, submitted", out, ports.Stale)
+	made, out := f.activate(f.store, first)
+	f.settled("one that had landed, again", out, ports.Done)
+	f.want("what it made", []any{made.ID, made.Number, made.Phase}, []any{first.ID, 1, ports.Draining})
+	late.Submitted = false
+	_, out = f.activate(f.store, late)
+	f.settled("the older, by somebody who waits for it", out, ports.Done)
 }
 
 func schedulesLiveOn(t *testing.T, h Harness) {
@@ -461,9 +478,10 @@ func replicasAreNoted(t *testing.T, h Harness) {
 	f := own(t, h)
 	a, b := f.pair()
 	r := ports.Replica{ID: "r1", Started: f.clock.Now(), LastSeen: f.clock.Now(), Served: 3, Lanes: 4, Address: ":8080"}
+	long := ports.DeploymentID(strings.Repeat("f", 64))
 	f.must(a.Deployments().Note(f.Context(), r))
 	f.clock.move(time.Minute)
-	r.LastSeen, r.Served = f.clock.Now(), 4
+	r.LastSeen, r.Served, r.Broken = f.clock.Now(), 4, []ports.DeploymentID{long, f.active, long, long, long}
 	f.must(a.Deployments().Note(f.Context(), r))
 	got, err := b.Deployments().Replicas(f.Context(), f.clock.Now().Add(-time.Second))
 	f.must(err)
@@ -472,4 +490,9 @@ func replicasAreNoted(t *testing.T, h Harness) {
 	got, err = b.Deployments().Replicas(f.Context(), time.Time{}.AddDate(1, 0, 0))
 	f.must(err)
 	f.want("after it left", len(got), 0)
+	f.must(a.Deployments().Note(f.Context(), r))
+	f.must(b.Deployments().Forget(f.Context(), r.LastSeen))
+	f.want("seen at that very time", f.count("SELECT count(*) FROM sutra_replica"), 1)
+	f.must(b.Deployments().Forget(f.Context(), r.LastSeen.Add(time.Microsecond)))
+	f.want("forgotten", f.count("SELECT count(*) FROM sutra_replica"), 0)
 }

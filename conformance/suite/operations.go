@@ -63,5 +63,22 @@ func operationIsClosedOnce(t *testing.T, h Harness) {
 	f.want("archives", f.rows("archive", "owner = '"+o.ID.String()+"'"), 0)
 	got, _, err = a.Operations().Read(f.Context(), o.ID)
 	f.must(err)
+	open := o
+	open.ID = f.ids.New()
+	f.must(a.Operations().Open(f.Context(), open))
+	purge := func(what string, before time.Time, want int) {
+		t.Helper()
+		n, err := b.Operations().Purge(f.Context(), before, 10)
+		f.must(err)
+		f.want(what, n, want)
+	}
 	f.want("closed", []any{got.State, got.Fault.Code}, []any{"failed", "SUTRA.X"})
+	purge("purged before its time", f.clock.Now(), 0)
+	purge("purged", f.clock.Now().Add(time.Microsecond), 1)
+	_, out, err = a.Operations().Read(f.Context(), o.ID)
+	f.must(err)
+	f.settled("read of a purged one", out, ports.Gone)
+	_, out, err = a.Operations().Read(f.Context(), open.ID)
+	f.must(err)
+	f.settled("read of one that is pending", out, ports.Done)
 }

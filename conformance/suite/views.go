@@ -2,6 +2,8 @@ package suite
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ func viewTests() []test {
 	return []test{
 		{"ListIsAKeysetOfWhatTheTenantsMaySee", listIsAKeyset},
 		{"ListFilters", listFilters},
+		{"ListsDoNotGrowWithTheirTables", listsDoNotGrow},
 		{"HistoryPagesOldestFirst", historyPages},
 		{"LocateHidesOthersInstances", locateHides},
 		{"BacklogCountsWhatWaits", backlogCounts},
@@ -92,6 +95,62 @@ func listFilters(t *testing.T, h Harness) {
 			want = append(want, three[i].ID)
 		}
 		f.want(what, f.list(c.q), want)
+	}
+}
+
+// listsDoNotGrow measures pages of lists over tables of 100 and of 100,000 rows that nobody has analysed. What a filter finds is older
+// than all the rest, so that no scan from the newest meets it early.
+func listsDoNotGrow(t *testing.T, h Harness) {
+	f := own(t, h)
+	if testing.Short() {
+		t.Skip("it loads many rows")
+	}
+	const few, many = 100, 100_000
+	rare := f.fresh()
+	rare.ID, rare.Process, rare.Status, rare.Waits = ports.ID{15: 1}, "rare", ports.Failed, nil
+	rare.Deployment, rare.Parent = f.deploy("2").ID, &ports.Parent{Instance: f.ids.New(), Wait: 1, Root: f.ids.New()}
+	f.start(rare)
+	mine, living := []string{f.tenant}, []ports.Status{ports.Suspended, ports.Failed}
+	lists := map[string]ports.InstanceQuery{
+		"everybody's":              {},
+		"a tenant's":               {Tenants: mine},
+		"a later page":             {Tenants: mine, After: ports.ID{14: 4, 15: 20}},
+		"failed":                   {Tenants: mine, Statuses: []ports.Status{ports.Failed}},
+		"a revision's that live":   {Tenants: mine, Deployment: rare.Deployment, Statuses: living},
+		"a process's that live":    {Tenants: mine, Process: "rare", Statuses: living},
+		"of a business key":        {Tenants: mine, Alias: &rare.Aliases[0]},
+		"of a parent":              {Tenants: mine, Parent: rare.Parent.Instance},
+		"of a page that has ended": {Tenants: mine, After: ports.ID{15: 1}},
+	}
+	measure := func() map[string]time.Duration {
+		best := map[string]time.Duration{}
+		for range 4 {
+			for what, q := range lists {
+				q.Limit = 10
+				start := time.Now()
+				got := f.list(q)
+				if took := time.Since(start); best[what] == 0 || took < best[what] {
+					best[what] = took
+				}
+				if q.Process+string(q.Deployment) != "" || q.Alias != nil || !q.Parent.IsZero() || len(q.Statuses) == 1 {
+					f.want(what, got, []ports.InstanceID{rare.ID})
+				}
+			}
+		}
+		return best
+	}
+	f.fill(h, 0, few, "instance", "alias")
+	small := measure()
+	f.fill(h, few, many, "instance", "alias")
+	large := measure()
+	for _, what := range slices.Sorted(maps.Keys(lists)) {
+		t.Logf("%-25s %8s over %d rows, %8s over %d", what, small[what].Round(time.Microsecond), few, large[what].Round(time.Microsecond), many)
+		for again := 0; again < 3 && large[what] > 4*small[what]+5*time.Millisecond; again++ { // a busy machine, or the truth
+			large[what] = min(large[what], measure()[what])
+		}
+		if large[what] > 4*small[what]+5*time.Millisecond {
+			t.Errorf("%s grows with its table: %s over %d rows, %s over %d", what, small[what], few, large[what], many)
+		}
 	}
 }
 

@@ -97,8 +97,13 @@ func checkPath(path string, limits Limits) *fault.Fault {
 	return nil
 }
 
-// belongs says that a package may have a file of this path.
+// belongs says that a package may have a file of this path: one that Seal would take.
 func belongs(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		if ignored(part) {
+			return false
+		}
+	}
 	folder, _, nested := strings.Cut(path, "/")
 	switch {
 	case !nested:

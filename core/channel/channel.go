@@ -80,12 +80,13 @@ type Auth struct {
 }
 
 // From is where a broker's channel takes its messages from.
-func (c Channel) From() Place { return place(c.Bind) }
+func (c Channel) From() Place { return PlaceOf(c.Bind) }
 
 // Out is where a broker's channel sends to.
-func (c Channel) Out() Place { return place(c.To) }
+func (c Channel) Out() Place { return PlaceOf(c.To) }
 
-func place(text string) Place {
+// PlaceOf reads broker/path; what has no slash has no path.
+func PlaceOf(text string) Place {
 	broker, path, _ := strings.Cut(text, "/")
 	return Place{broker, path}
 }

@@ -1,85 +1,68 @@
 package deploy_test
 
 import (
-	"strings"
+	"slices"
 	"testing"
 	"testing/fstest"
 
 	"github.com/sutra-engine/sutra/core/archive"
 	"github.com/sutra-engine/sutra/core/deploy"
+	"github.com/sutra-engine/sutra/core/lint"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
-const model = `<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:q="urn:sutra:q:1.0" id="d" targetNamespace="urn:test">
-  <process id="p" isExecutable="true">
-    <startEvent id="s"><extensionElements><q:source channel="in" name="in"/></extensionElements></startEvent>
-    <sequenceFlow id="f1" sourceRef="s" targetRef="t"/>
-    TASK
-    <sequenceFlow id="f2" sourceRef="t" targetRef="e"/>
-    <endEvent id="e"/>
-  </process>
-</definitions>`
+const channels = `channels:
+  - {name: begin, transport: http, auth: {scheme: none}}
+  - {name: checked, transport: http, schema: order, auth: {scheme: none}}
+  - {name: near, transport: local}
+  - {name: bus, transport: rabbitmq, bind: main/orders}
+`
 
-const (
-	sends = `<sendTask id="t"><extensionElements><q:send channel="out" contentType="application/json" body="{a: 1}"/></extensionElements></sendTask>`
-	calls = `<serviceTask id="t" implementation="channel:out"/>`
-)
-
-// compile answers the codes of the findings, and the addresses of the doors.
-func compile(t *testing.T, channels, task string) (codes map[fault.Code]string, doors []string) {
+// compile compiles a package with these elements in one process.
+func compile(t *testing.T, elements string) (*deploy.Revision, []lint.Finding) {
 	t.Helper()
-	sealed, err := archive.Seal(fstest.MapFS{
-		"package.yaml":  {Data: []byte("labels: {tenant: acme, module: m, version: 1.0.0}\nengine: {minContract: 1}\n")},
-		"channels.yaml": {Data: []byte("channels:\n" + channels)},
-		"bpmn/p.bpmn":   {Data: []byte(strings.Replace(model, "TASK", task, 1))},
+	a, err := archive.Seal(fstest.MapFS{
+		"package.yaml":       {Data: []byte("labels: {tenant: acme, module: m, version: '1'}\n")},
+		"channels.yaml":      {Data: []byte(channels)},
+		"schemas/order.json": {Data: []byte(`{"type": "object"}`)},
+		"bpmn/p.bpmn": {Data: []byte(`<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:q="urn:sutra:q:1.0"><process id="p" isExecutable="true">` +
+			elements + `</process></definitions>`)},
 	}, archive.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := archive.Open(sealed.Bytes, archive.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	rev, findings := deploy.Compile(a, deploy.Limits{})
-	codes = map[fault.Code]string{}
-	for _, f := range findings {
-		codes[f.Code] = f.String()
-	}
-	if rev != nil {
-		for _, d := range rev.Doors {
-			doors = append(doors, d.Address)
-		}
-	}
-	return codes, doors
+	return deploy.Compile(a, deploy.Limits{})
 }
 
-func TestChannelsOverBrokers(t *testing.T) {
-	for name, tc := range map[string]struct {
-		channels, task string
-		code           fault.Code // empty: it compiles
-		door           string
+func ext(inside string) string { return "<extensionElements>" + inside + "</extensionElements>" }
+
+// What a model asks for and a package cannot give is refused with its code, by lint as by a deploy.
+func TestPackagesThatPromiseWhatTheyLackAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		code     fault.Code
+		elements string
 	}{
-		"rabbitmq": {"- {name: in, transport: rabbitmq, bind: main/q}\n- {name: out, transport: rabbitmq, to: main/x/k}", sends, "", "rabbitmq main/q"},
-		"nats":     {"- {name: in, transport: nats, bind: main/s/c}\n- {name: out, transport: nats, to: main/a.b}", sends, "", "nats main/s/c"},
-		"kafka":    {"- {name: in, transport: kafka, bind: main/t/g}\n- {name: out, transport: nats, to: main/a.b}", sends, fault.TransportMissing, ""},
-		"no way out": {
-			"- {name: in, transport: rabbitmq, bind: main/q}\n- {name: out, transport: rabbitmq, bind: main/r}", sends, fault.ModelChannelUse, "",
-		},
-		"a call that nobody answers": {
-			"- {name: in, transport: rabbitmq, bind: main/q}\n- {name: out, transport: nats, to: main/a.b}", calls, fault.ModelChannelUse, "",
-		},
-		"a queue twice": {
-			"- {name: in, transport: rabbitmq, bind: main/q}\n- {name: out, transport: rabbitmq, bind: main/q, to: main/x}", sends, fault.ChannelTwice, "",
-		},
+		{"an unknown channel", fault.ModelChannelUnknown, `<receiveTask id="x">` + ext(`<q:source channel="none"/>`) + `</receiveTask>`},
+		{"a call over a broker", fault.ModelChannelUse, `<serviceTask id="x" implementation="channel:bus"/>`},
+		{"a send that a broker's channel takes nowhere", fault.ModelChannelUse, `<sendTask id="x">` + ext(`<q:send channel="bus"/>`) + `</sendTask>`},
+		{"an unknown template", fault.ModelTemplateUnknown, `<scriptTask id="x" scriptFormat="template"><script>none.txt</script></scriptTask>`},
+		{"an unknown process", fault.ModelCallUnknown, `<callActivity id="x" calledElement="none"/>`},
+		{"a dispatch to an unknown process", fault.ModelCallUnknown, `<callActivity id="x">` + ext(`<q:dispatch onNoMatch="skip"><q:case when="true" calledElement="none"/></q:dispatch>`) + `</callActivity>`},
+		{"a validation mode without a schema", fault.ModelAttribute, `<startEvent id="x">` + ext(`<q:source channel="begin"/><q:onValidation mode="route"/>`) + `</startEvent>`},
+		{"a CloudEvent over a local channel", fault.ModelAttribute, `<sendTask id="x">` + ext(`<q:send channel="near" mode="cloudevent-binary"/>`) + `</sendTask>`},
+		{"a type pattern that does not parse", fault.PatternInvalid, `<startEvent id="x">` + ext(`<q:source channel="begin" messageTypePattern="("/>`) + `</startEvent>`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			codes, doors := compile(t, tc.channels, tc.task)
-			if _, refused := codes[tc.code]; refused != (tc.code != "") {
-				t.Errorf("got %v, want %q", codes, tc.code)
-			}
-			if tc.code == "" && (len(doors) != 1 || doors[0] != tc.door) {
-				t.Errorf("got doors %q and %v, want %q", doors, codes, tc.door)
+		t.Run(c.name, func(t *testing.T) {
+			rev, findings := compile(t, c.elements)
+			if rev != nil || !slices.ContainsFunc(findings, func(f lint.Finding) bool { return f.Level == lint.Error && f.Code == c.code && f.ID == "x" }) {
+				t.Errorf("want %s at x; got %v", c.code, findings)
 			}
 		})
+	}
+	good := `<startEvent id="s">` + ext(`<q:source channel="checked"/><q:onValidation mode="error" errorCode="BAD"/>`) + `</startEvent>
+<callActivity id="c" calledElement="p"/><endEvent id="e">` + ext(`<q:reply mode="match-inbound"/>`) + `</endEvent>`
+	if rev, findings := compile(t, good); rev == nil {
+		t.Errorf("refused: %v", findings)
 	}
 }

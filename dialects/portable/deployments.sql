@@ -22,13 +22,13 @@ WHERE d.id IN :rows
 -- name: deployment_find
 -- scope: fleet
 -- rows: deployment text
-SELECT d.id, d.tenant, d.module, d.version, d.number, d.phase, d.size, d.operation, d.dropped, d.activated_at, d.drained_at, d.retired_at
+SELECT d.id, d.tenant, d.module, d.version, d.number, d.phase, d.size, d.operation, d.since, d.dropped, d.activated_at, d.drained_at, d.retired_at
 FROM sutra_deployment AS d
 WHERE d.id IN :rows
 
 -- name: deployment_slot
 -- scope: fleet
-SELECT d.id, d.tenant, d.module, d.version, d.number, d.phase, d.size, d.operation, d.dropped, d.activated_at, d.drained_at, d.retired_at
+SELECT d.id, d.tenant, d.module, d.version, d.number, d.phase, d.size, d.operation, d.since, d.dropped, d.activated_at, d.drained_at, d.retired_at
 FROM sutra_deployment AS d
 WHERE d.tenant = :tenant
 AND d.module = :module
@@ -36,14 +36,14 @@ AND d.version = :version
 
 -- name: deployment_insert
 -- scope: fleet
-INSERT INTO sutra_deployment (id, tenant, module, version, number, phase, size, operation, activated_at, dropped)
-VALUES (:id, :tenant, :module, :version, :number, 'active', :size, :operation, :now, 0)
+INSERT INTO sutra_deployment (id, tenant, module, version, number, phase, size, operation, since, activated_at, dropped)
+VALUES (:id, :tenant, :module, :version, :number, 'active', :size, :operation, :since, :now, 0)
 
 -- name: deployment_activate
 -- scope: fleet
 -- expect: each
 UPDATE sutra_deployment
-SET phase = 'active', number = :number, operation = :operation, activated_at = :now, drained_at = NULL, retired_at = NULL, dropped = 0
+SET phase = 'active', number = :number, operation = :operation, since = :since, activated_at = :now, drained_at = NULL, retired_at = NULL, dropped = 0
 WHERE id = :id
 
 -- name: deployment_drain
@@ -63,14 +63,14 @@ AND phase = 'draining'
 
 -- name: deployment_served
 -- scope: fleet
-SELECT v.version, d.id, d.tenant, d.module, d.version, d.number, d.phase, d.size, d.operation, d.dropped, d.activated_at, d.drained_at, d.retired_at
+SELECT v.version, d.id, d.tenant, d.module, d.version, d.number, d.phase, d.size, d.operation, d.since, d.dropped, d.activated_at, d.drained_at, d.retired_at
 FROM sutra_version AS v
 LEFT JOIN sutra_deployment AS d ON d.phase IN ('active', 'draining')
 WHERE v.id = 1
 
 -- name: deployment_list
 -- scope: fleet
-SELECT d.id, d.tenant, d.module, d.version, d.number, d.phase, d.size, d.operation, d.dropped, d.activated_at, d.drained_at, d.retired_at
+SELECT d.id, d.tenant, d.module, d.version, d.number, d.phase, d.size, d.operation, d.since, d.dropped, d.activated_at, d.drained_at, d.retired_at
 FROM sutra_deployment AS d
 WHERE 1 = 1
 AND d.tenant = :tenant?
@@ -221,17 +221,17 @@ GROUP BY t.deployment
 
 -- name: replica_update
 -- scope: fleet
--- rows: id text, seen instant, served int, lanes int, address text
+-- rows: id text, seen instant, served int, broken text, lanes int, address text
 UPDATE sutra_replica AS p
-SET seen_at = r.seen, served = r.served, lanes = r.lanes, address = r.address
+SET seen_at = r.seen, served = r.served, broken = r.broken, lanes = r.lanes, address = r.address
 FROM :rows AS r
 WHERE p.id = r.id
 
 -- name: replica_insert
 -- scope: fleet
--- rows: id text, started instant, seen instant, served int, lanes int, address text
-INSERT INTO sutra_replica (id, started_at, seen_at, served, lanes, address)
-SELECT r.id, r.started, r.seen, r.served, r.lanes, r.address
+-- rows: id text, started instant, seen instant, served int, broken text, lanes int, address text
+INSERT INTO sutra_replica (id, started_at, seen_at, served, broken, lanes, address)
+SELECT r.id, r.started, r.seen, r.served, r.broken, r.lanes, r.address
 FROM :rows AS r
 
 -- name: replica_delete
@@ -240,9 +240,14 @@ FROM :rows AS r
 DELETE FROM sutra_replica
 WHERE id IN :rows
 
+-- name: replica_forget
+-- scope: fleet
+DELETE FROM sutra_replica
+WHERE seen_at < :before
+
 -- name: replica_list
 -- scope: fleet
-SELECT p.id, p.started_at, p.seen_at, p.served, p.lanes, p.address
+SELECT p.id, p.started_at, p.seen_at, p.served, p.broken, p.lanes, p.address
 FROM sutra_replica AS p
 WHERE p.seen_at > :since
 ORDER BY p.id
@@ -255,7 +260,7 @@ SELECT 1
 -- scope: fleet
 -- expect: each
 UPDATE sutra_deployment
-SET phase = 'draining', retired_at = NULL
+SET phase = 'draining', since = :since, retired_at = NULL
 WHERE id = :id
 AND phase = 'retired'
 AND dropped = 0

@@ -46,3 +46,18 @@ SET state = :state, revision = :revision, fault_code = :fault_code, fault_detail
 WHERE id = :id
 AND owner = :owner
 AND state = 'pending'
+
+-- name: operation_old
+-- scope: fleet
+SELECT o.id
+FROM sutra_operation AS o
+WHERE o.state <> 'pending'
+AND o.touched_at < :before
+ORDER BY o.touched_at, o.id
+:page
+
+-- name: operation_delete
+-- scope: fleet
+-- rows: id uuid
+DELETE FROM sutra_operation
+WHERE id IN :rows

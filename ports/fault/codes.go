@@ -80,6 +80,7 @@ const (
 	ChannelTwice       Code = "SUTRA.DEPLOY.CHANNEL.DUPLICATE"
 	ChannelUnsupported Code = "SUTRA.DEPLOY.CHANNEL.SETTING_UNSUPPORTED"
 	CallbackInvalid    Code = "SUTRA.DEPLOY.CALLBACK.INVALID"
+	NotifyUnsupported  Code = "SUTRA.DEPLOY.NOTIFY.UNSUPPORTED"
 	TransportMissing   Code = "SUTRA.DEPLOY.CHANNEL.TRANSPORT_UNSUPPORTED"
 	SecretLiteral      Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
 	SchemaInvalid      Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
@@ -200,6 +201,7 @@ var table = append([]Entry{
 	{ChannelTwice, Reject, 422},
 	{ChannelUnsupported, Reject, 422},
 	{CallbackInvalid, Reject, 400},
+	{NotifyUnsupported, Reject, 400},
 	{TransportMissing, Reject, 422},
 	{SecretLiteral, Reject, 422},
 	{SchemaInvalid, Reject, 422},

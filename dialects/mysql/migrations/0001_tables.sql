@@ -23,9 +23,12 @@ CREATE TABLE IF NOT EXISTS sutra_instance (
   PRIMARY KEY (id),
   KEY sutra_instance_list (tenant, id),
   KEY sutra_instance_live (deployment, ended_at, status),
+  KEY sutra_instance_revision (deployment, ended_at, id),
+  KEY sutra_instance_process (tenant, process, ended_at, id),
+  KEY sutra_instance_failed (tenant, status, id),
   KEY sutra_instance_claimed (claimed_at),
   KEY sutra_instance_ended (ended_at),
-  KEY sutra_instance_parent (parent)
+  KEY sutra_instance_parent (parent, tenant, id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4;
 
 CREATE TABLE IF NOT EXISTS sutra_wait (
@@ -177,6 +180,7 @@ CREATE TABLE IF NOT EXISTS sutra_deployment (
   activated_at DATETIME(6) NOT NULL,
   drained_at DATETIME(6),
   retired_at DATETIME(6),
+  since BIGINT NOT NULL,
   dropped BIGINT NOT NULL,
   active_slot VARBINARY(800) AS (CASE WHEN phase = 'active' THEN CONCAT(tenant, '--', module, '--', version) END) VIRTUAL,
   PRIMARY KEY (id),
@@ -242,6 +246,7 @@ CREATE TABLE IF NOT EXISTS sutra_replica (
   started_at DATETIME(6) NOT NULL,
   seen_at DATETIME(6) NOT NULL,
   served BIGINT NOT NULL,
+  broken LONGBLOB NOT NULL,
   lanes BIGINT NOT NULL,
   address VARBINARY(255) NOT NULL,
   PRIMARY KEY (id)

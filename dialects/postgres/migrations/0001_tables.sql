@@ -24,9 +24,12 @@ CREATE TABLE sutra_instance (
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX sutra_instance_list ON sutra_instance (tenant, id);
 CREATE INDEX sutra_instance_live ON sutra_instance (deployment, status) WHERE ended_at IS NULL;
+CREATE INDEX sutra_instance_revision ON sutra_instance (deployment, id) WHERE ended_at IS NULL;
+CREATE INDEX sutra_instance_process ON sutra_instance (tenant, process, id) WHERE ended_at IS NULL;
+CREATE INDEX sutra_instance_failed ON sutra_instance (tenant, id) WHERE status = 'failed';
 CREATE INDEX sutra_instance_claimed ON sutra_instance (claimed_at) WHERE claimed_at IS NOT NULL;
 CREATE INDEX sutra_instance_ended ON sutra_instance (ended_at) WHERE ended_at IS NOT NULL;
-CREATE INDEX sutra_instance_parent ON sutra_instance (parent) WHERE parent IS NOT NULL;
+CREATE INDEX sutra_instance_parent ON sutra_instance (parent, tenant, id) WHERE parent IS NOT NULL;
 ALTER TABLE sutra_instance ENABLE ROW LEVEL SECURITY;
 ALTER TABLE sutra_instance FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON sutra_instance USING (tenant = current_setting('sutra.tenant', true) OR current_setting('sutra.tenant', true) = '*');
@@ -204,6 +207,7 @@ CREATE TABLE sutra_deployment (
   activated_at timestamptz NOT NULL,
   drained_at timestamptz,
   retired_at timestamptz,
+  since bigint NOT NULL,
   dropped bigint NOT NULL,
   PRIMARY KEY (id)
 );
@@ -280,6 +284,7 @@ CREATE TABLE sutra_replica (
   started_at timestamptz NOT NULL,
   seen_at timestamptz NOT NULL,
   served bigint NOT NULL,
+  broken text COLLATE "C" NOT NULL,
   lanes bigint NOT NULL,
   address text COLLATE "C" NOT NULL,
   PRIMARY KEY (id)

@@ -24,9 +24,12 @@ CREATE TABLE sutra_instance (
 );
 CREATE INDEX sutra_instance_list ON sutra_instance (tenant, id);
 CREATE INDEX sutra_instance_live ON sutra_instance (deployment, status) WHERE ended_at IS NULL;
+CREATE INDEX sutra_instance_revision ON sutra_instance (deployment, id) WHERE ended_at IS NULL;
+CREATE INDEX sutra_instance_process ON sutra_instance (tenant, process, id) WHERE ended_at IS NULL;
+CREATE INDEX sutra_instance_failed ON sutra_instance (tenant, id) WHERE status = 'failed';
 CREATE INDEX sutra_instance_claimed ON sutra_instance (claimed_at) WHERE claimed_at IS NOT NULL;
 CREATE INDEX sutra_instance_ended ON sutra_instance (ended_at) WHERE ended_at IS NOT NULL;
-CREATE INDEX sutra_instance_parent ON sutra_instance (parent) WHERE parent IS NOT NULL;
+CREATE INDEX sutra_instance_parent ON sutra_instance (parent, tenant, id) WHERE parent IS NOT NULL;
 
 CREATE TABLE sutra_wait (
   instance BLOB NOT NULL,
@@ -180,6 +183,7 @@ CREATE TABLE sutra_deployment (
   activated_at INTEGER NOT NULL,
   drained_at INTEGER,
   retired_at INTEGER,
+  since INTEGER NOT NULL,
   dropped INTEGER NOT NULL,
   PRIMARY KEY (id)
 );
@@ -244,6 +248,7 @@ CREATE TABLE sutra_replica (
   started_at INTEGER NOT NULL,
   seen_at INTEGER NOT NULL,
   served INTEGER NOT NULL,
+  broken TEXT NOT NULL,
   lanes INTEGER NOT NULL,
   address TEXT NOT NULL,
   PRIMARY KEY (id)

@@ -24,9 +24,12 @@ CREATE TABLE sutra_instance (
 );
 CREATE INDEX sutra_instance_list ON sutra_instance (tenant, id) WITH (ALLOW_PAGE_LOCKS = OFF);
 CREATE INDEX sutra_instance_live ON sutra_instance (deployment, status) WHERE ended_at IS NULL WITH (ALLOW_PAGE_LOCKS = OFF);
+CREATE INDEX sutra_instance_revision ON sutra_instance (deployment, id) WHERE ended_at IS NULL WITH (ALLOW_PAGE_LOCKS = OFF);
+CREATE INDEX sutra_instance_process ON sutra_instance (tenant, process, id) WHERE ended_at IS NULL WITH (ALLOW_PAGE_LOCKS = OFF);
+CREATE INDEX sutra_instance_failed ON sutra_instance (tenant, id) WHERE status = 'failed' WITH (ALLOW_PAGE_LOCKS = OFF);
 CREATE INDEX sutra_instance_claimed ON sutra_instance (claimed_at) WHERE claimed_at IS NOT NULL WITH (ALLOW_PAGE_LOCKS = OFF);
 CREATE INDEX sutra_instance_ended ON sutra_instance (ended_at) WHERE ended_at IS NOT NULL WITH (ALLOW_PAGE_LOCKS = OFF);
-CREATE INDEX sutra_instance_parent ON sutra_instance (parent) WHERE parent IS NOT NULL WITH (ALLOW_PAGE_LOCKS = OFF);
+CREATE INDEX sutra_instance_parent ON sutra_instance (parent, tenant, id) WHERE parent IS NOT NULL WITH (ALLOW_PAGE_LOCKS = OFF);
 ALTER TABLE sutra_instance SET (LOCK_ESCALATION = DISABLE);
 
 CREATE TABLE sutra_wait (
@@ -189,6 +192,7 @@ CREATE TABLE sutra_deployment (
   activated_at DATETIME2(6) NOT NULL,
   drained_at DATETIME2(6) NULL,
   retired_at DATETIME2(6) NULL,
+  since BIGINT NOT NULL,
   dropped BIGINT NOT NULL,
   CONSTRAINT sutra_deployment_pk PRIMARY KEY CLUSTERED (id) WITH (ALLOW_PAGE_LOCKS = OFF)
 );
@@ -259,6 +263,7 @@ CREATE TABLE sutra_replica (
   started_at DATETIME2(6) NOT NULL,
   seen_at DATETIME2(6) NOT NULL,
   served BIGINT NOT NULL,
+  broken NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NOT NULL,
   lanes BIGINT NOT NULL,
   address NVARCHAR(255) COLLATE Latin1_General_100_BIN2 NOT NULL,
   CONSTRAINT sutra_replica_pk PRIMARY KEY CLUSTERED (id) WITH (ALLOW_PAGE_LOCKS = OFF)
