@@ -27,15 +27,17 @@ func TestStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := start(t, name)
 			ran := &statements{seen: map[string]int{}}
+			skip := exceptions(t, server)
 			t.Run("suite", func(t *testing.T) {
 				suite.Run(t, suite.Harness{
 					Dialect: dialect(t, name),
 					Shared:  fresh(t, server, ran),
 					Own:     func(t testing.TB) suite.Database { return fresh(t, server, ran) },
 					Words:   words(name),
+					Skip:    skip,
 				})
 			})
-			t.Run("EveryStatementWasRun", func(t *testing.T) { ran.all(t, dialect(t, name)) })
+			t.Run("EveryStatementWasRun", func(t *testing.T) { ran.all(t, dialect(t, name), skip) })
 		})
 	}
 }
@@ -70,7 +72,7 @@ func (s *statements) Count(name string, n int64, labels ...string) {
 	s.seen[labels[1]] += int(n)
 }
 
-func (s *statements) all(t *testing.T, d dialects.Dialect) {
+func (s *statements) all(t *testing.T, d dialects.Dialect, skip map[string]string) {
 	t.Helper()
 	if f := flag.Lookup("test.run").Value.String(); f != "" && f != "TestStore" {
 		t.Skip("only some tests run")
@@ -80,7 +82,7 @@ func (s *statements) all(t *testing.T, d dialects.Dialect) {
 		t.Fatal(err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
-		if s.seen[name] == 0 && (name != "store_now" || d.Caps.DatabaseTime) && (name != "change_notify" || d.Caps.Push) && (name != "session_end" || d.Caps.Shared) {
+		if s.seen[name] == 0 && (name != "store_now" || d.Caps.DatabaseTime) && (name != "change_notify" || d.Caps.Push) && (name != "session_end" || d.Caps.Shared && skip["AbandonedTransactionIsEnded"] == "") {
 			t.Errorf("%s was never run", name)
 		}
 	}
@@ -159,7 +161,8 @@ func words(dialect string) suite.Words {
 		w.Sessions = "SELECT session_id FROM sys.dm_exec_sessions WHERE database_id = DB_ID() AND original_login_name <> ORIGINAL_LOGIN()"
 		w.End = "KILL "
 		w.Columns = fmt.Sprintf(information, "data_type", "'dbo'")
-		w.Uniques = "SELECT name FROM sys.indexes WHERE is_unique = 1 AND is_primary_key = 0 AND name LIKE 'sutra%'"
+		// Babelfish puts the table's name, cut off, and a digest after an index's.
+		w.Uniques = "SELECT LEFT(name, CHARINDEX('sutra_', name + 'sutra_', 2) - 1) FROM sys.indexes WHERE is_unique = 1 AND is_primary_key = 0 AND name LIKE 'sutra%'"
 		w.Types = map[string]string{
 			"uuid": "binary", "text": "nvarchar", "long": "nvarchar", "bytes": "varbinary", "key": "binary", "foreign": "varbinary", "int": "bigint",
 			"instant": "datetime2",

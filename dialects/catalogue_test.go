@@ -72,12 +72,12 @@ func TestTextIsSaidInEachDialectsWords(t *testing.T) {
 		},
 		{
 			"delete", remove,
-			dialects.Dialect{Bind: question, Rows: dialects.Values(0, nil), Joined: joined},
+			dialects.Dialect{Bind: question, Rows: dialects.Values(0, nil, nil), Joined: joined},
 			false,
 			"DELETE x FROM (SELECT * FROM (VALUES (?), (?)) AS v(id)) AS r JOIN t AS x WHERE x.id = r.id",
 		},
 		{"words", list, dialects.Dialect{
-			Bind: question, Rows: dialects.Values(0, nil), Words: dialects.Words{Page: "LIMIT :limit", Skipping: "WITH (X)"},
+			Bind: question, Rows: dialects.Values(0, nil, nil), Words: dialects.Words{Page: "LIMIT :limit", Skipping: "WITH (X)"},
 		}, false, "SELECT a\nFROM t AS x WITH (X)\nJOIN u ON u.a = x.a\nWHERE x.id IN (?, ?)\nLIMIT ?"},
 		{
 			"a list of one", list,

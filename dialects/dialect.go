@@ -46,7 +46,7 @@ type Joined struct {
 	Qualified bool // assignments need the alias in front
 }
 
-// Lock is the lock that migrations run under. It is polled, never waited for, and belongs to one connection.
+// Lock is the lock that migrations run under. It is polled, not waited for without end, and belongs to one connection.
 type Lock struct {
 	Try  string // answers 1 when it is had
 	Free string

@@ -42,9 +42,12 @@ func UnionAll(cells int, casts map[string]string) Relation {
 	}}
 }
 
-// Values is a table value constructor whose columns are named after it.
-func Values(cells int, casts map[string]string) Relation {
-	return Relation{Cells: cells, List: in, Table: func(cols []Column, n int, bind func() string) string {
+// Values is a table value constructor whose columns are named after it. Keys are the casts of what stands in a list alone.
+func Values(cells int, casts, keys map[string]string) Relation {
+	list := func(c Column, n int, bind func() string) string {
+		return in(c, n, func() string { return cast(keys, c, bind) })
+	}
+	return Relation{Cells: cells, List: list, Table: func(cols []Column, n int, bind func() string) string {
 		rows := make([]string, n)
 		for i := range rows {
 			rows[i] = "(" + each(cols, func(c Column) string { return cast(casts, c, bind) }) + ")"

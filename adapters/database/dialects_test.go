@@ -64,7 +64,7 @@ func TestSQLServerHintsHold(t *testing.T) {
 		s := statements[name]
 		for part := range s.Parts {
 			text := s.Text(d, part, 2, func(string) bool { return true }).SQL
-			for _, never := range []string{"MERGE ", "SNAPSHOT", "NOLOCK", "LIMIT ", "FOR UPDATE", "RETURNING", "ROWLOCK", "IGNORE_DUP_KEY"} {
+			for _, never := range []string{"MERGE ", "SNAPSHOT", "NOLOCK", "LIMIT ", "FOR UPDATE", "RETURNING", "ROWLOCK", "IGNORE_DUP_KEY", "HOLDLOCK", "REPEATABLEREAD"} {
 				if strings.Contains(text, never) {
 					t.Errorf("%s says %s: %s", name, never, text)
 				}
@@ -78,6 +78,14 @@ func TestSQLServerHintsHold(t *testing.T) {
 			if strings.Contains(text, "OFFSET 0 ROWS") && !strings.Contains(text, "ORDER BY") {
 				t.Errorf("%s has a page and no order: %s", name, text)
 			}
+		}
+	}
+	for name, mode := range map[string]string{
+		"deployment_share": "'Shared'", "deployment_lock": "'Exclusive'", "lease_share": "'Shared'", "lease_lock": "'Exclusive'",
+	} {
+		text := statements[name].Text(d, 0, 1, func(string) bool { return true }).SQL
+		if !strings.Contains(text, "sp_getapplock") || !strings.Contains(text, "@LockMode = "+mode) || !strings.Contains(text, "IF @had < 0 THROW 51205,") {
+			t.Errorf("%s does not hold an application lock, %s, or goes on without it: %s", name, mode, text)
 		}
 	}
 	for _, name := range []string{"instance_claim", "instance_free", "outbox_due", "inbox_due", "timer_due", "task_due", "operation_silent", "inbox_old"} {

@@ -65,7 +65,7 @@ func (s *Store) events(ctx context.Context, tenant string, keys []any) (map[port
 
 func (s inbox) Pending(ctx context.Context, before time.Time, lease time.Duration, limit int) ([]ports.Message, error) {
 	var found map[ports.Key]*ports.Message
-	err := s.handOut(ctx, func(run run) error {
+	took, err := s.handOut(ctx, func(run run) error {
 		found = map[ports.Key]*ports.Message{}
 		var targets []any
 		all := args{"before": before, "limit": limit}
@@ -93,7 +93,10 @@ func (s inbox) Pending(ctx context.Context, before time.Time, lease time.Duratio
 		}
 		return run(op{name: "inbox_lease", args: args{"until": s.now().Add(lease), "before": before}, rows: keys})
 	})
-	return byTarget(found), err
+	if !took {
+		return nil, err
+	}
+	return byTarget(found), nil
 }
 
 // byTarget orders messages by the age of their target's oldest row; rows without a target stand alone.

@@ -43,7 +43,7 @@ func (s operations) Read(ctx context.Context, id ports.ID) (ports.Operation, por
 
 func (s operations) Adopt(ctx context.Context, by string, silent time.Time, limit int) ([]ports.Operation, error) {
 	var found []ports.Operation
-	err := s.handOut(ctx, func(run run) error {
+	took, err := s.handOut(ctx, func(run run) error {
 		now := s.now()
 		found = nil
 		err := run(op{name: "operation_silent", args: args{"silent": silent, "limit": limit}, scan: scanOperation(&found)})
@@ -56,6 +56,9 @@ func (s operations) Adopt(ctx context.Context, by string, silent time.Time, limi
 		}
 		return run(op{name: "operation_own", args: args{"owner": by, "now": now, "silent": silent}, rows: ids})
 	})
+	if !took {
+		return nil, err
+	}
 	for i := 0; i < len(found) && err == nil; i++ {
 		found[i].Archive, err = s.archive(ctx, found[i].ID.String())
 	}

@@ -15,7 +15,7 @@ type outbox struct{ *Store }
 
 func (s outbox) Take(ctx context.Context, by string, stale time.Time, limit int) ([]ports.Stamped, error) {
 	var out []ports.Stamped
-	err := s.handOut(ctx, func(run run) error {
+	took, err := s.handOut(ctx, func(run run) error {
 		now := s.now()
 		out = nil
 		err := run(op{name: "outbox_due", args: args{"now": now, "stale": stale, "limit": limit}, scan: func(r row) error {
@@ -31,7 +31,10 @@ func (s outbox) Take(ctx context.Context, by string, stale time.Time, limit int)
 		ids := column(out, func(e ports.Stamped) any { return e.ID })
 		return run(op{name: "outbox_stamp", args: args{"by": by, "now": now, "stale": stale}, rows: ids})
 	})
-	return out, err
+	if !took {
+		return nil, err
+	}
+	return out, nil
 }
 
 func (s outbox) Settle(ctx context.Context, all []ports.Settled) ([]ports.Answer, error) {

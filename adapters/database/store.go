@@ -108,16 +108,23 @@ func (s *Store) hold(ctx context.Context, tenant string, body func(run run) erro
 	return coded(s.repeat(ctx, func() error { return s.run.hold(ctx, tenant, body) }))
 }
 
-// handOut holds a transaction that finds rows past those that others have locked, and marks them. The mark names what was found and has
-// to hit every row: a database that locks less than it is asked to lets another be first, and then the search starts anew.
-func (s *Store) handOut(ctx context.Context, body func(run run) error) error {
-	return s.hold(ctx, fleet, func(run run) error {
+// handOut holds a transaction that finds rows past those that others have locked, and marks them; took says that it did. The mark names
+// what was found and has to hit every row: a database that locks less than it is asked to lets another be first, and then the search
+// starts anew, or is left for the next time.
+func (s *Store) handOut(ctx context.Context, body func(run run) error) (took bool, err error) {
+	overtaken := false
+	err = s.hold(ctx, fleet, func(run run) error {
 		err := body(run)
-		if t, ok := errors.AsType[*trouble](err); ok && t.class == dialects.Missed {
+		t, ok := errors.AsType[*trouble](err)
+		if overtaken = ok && t.class == dialects.Missed; overtaken {
 			t.class = dialects.Conflict
 		}
 		return err
 	})
+	if overtaken {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // read runs ops one after the other, again while the reason to fail passes: scans have to start anew by themselves.

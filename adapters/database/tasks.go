@@ -16,7 +16,7 @@ type tasks struct{ *Store }
 
 func (s tasks) Take(ctx context.Context, ask ports.TaskAsk) ([]ports.LockedTask, error) {
 	var out []ports.LockedTask
-	err := s.handOut(ctx, func(run run) error {
+	took, err := s.handOut(ctx, func(run run) error {
 		out = nil
 		for _, topic := range ask.Topics {
 			for _, tenant := range scopes(ask.Tenants) {
@@ -29,7 +29,10 @@ func (s tasks) Take(ctx context.Context, ask ports.TaskAsk) ([]ports.LockedTask,
 		}
 		return nil
 	})
-	return out, err
+	if !took {
+		return nil, err
+	}
+	return out, nil
 }
 
 func (s tasks) take(run run, ask ports.TaskAsk, topic ports.TaskTopic, tenant any, limit int) (out []ports.LockedTask, err error) {

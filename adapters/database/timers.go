@@ -17,7 +17,7 @@ type timers struct{ *Store }
 
 func (s timers) Due(ctx context.Context, lease time.Duration, limit int) ([]ports.Timer, error) {
 	var out []ports.Timer
-	err := s.handOut(ctx, func(run run) error {
+	took, err := s.handOut(ctx, func(run run) error {
 		now := s.now()
 		out = nil
 		err := run(op{name: "timer_due", args: args{"now": now, "limit": limit}, scan: func(r row) error {
@@ -31,7 +31,10 @@ func (s timers) Due(ctx context.Context, lease time.Duration, limit int) ([]port
 		}
 		return run(op{name: "timer_lease", args: args{"until": now.Add(lease), "now": now}, rows: timerRows(out)})
 	})
-	return out, err
+	if !took {
+		return nil, err
+	}
+	return out, nil
 }
 
 func (s timers) Defer(ctx context.Context, all []ports.Timer, until time.Time) error {

@@ -122,13 +122,13 @@ var engines = map[string]engine{
 		createDatabase: func(name, role string) []string {
 			return []string{
 				"CREATE DATABASE " + name,
-				fmt.Sprintf("IF @@VERSION NOT LIKE '%%Babelfish%%' ALTER DATABASE %s SET READ_COMMITTED_SNAPSHOT ON", name),
-				fmt.Sprintf("USE %s; CREATE USER %s FOR LOGIN %s; ALTER ROLE db_owner ADD MEMBER %s; USE master", name, role, role, role),
+				unlessBabelfish(fmt.Sprintf("ALTER DATABASE %s SET READ_COMMITTED_SNAPSHOT ON", name)),
+				fmt.Sprintf("ALTER AUTHORIZATION ON DATABASE::%s TO %s", name, role),
 			}
 		},
 		dropDatabase: func(name string) []string {
 			return []string{
-				fmt.Sprintf("IF @@VERSION NOT LIKE '%%Babelfish%%' ALTER DATABASE %s SET SINGLE_USER WITH ROLLBACK IMMEDIATE", name),
+				unlessBabelfish(fmt.Sprintf("ALTER DATABASE %s SET SINGLE_USER WITH ROLLBACK IMMEDIATE", name)),
 				"DROP DATABASE " + name,
 			}
 		},
@@ -149,6 +149,11 @@ var engines = map[string]engine{
 // endSessions makes a role's sessions start anew, as a failover does.
 func endSessions(role string) string {
 	return fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '%s'", role)
+}
+
+// unlessBabelfish is a statement that Babelfish for PostgreSQL, which stands in for SQL Server where there is none, cannot even parse.
+func unlessBabelfish(statement string) string {
+	return fmt.Sprintf("IF SERVERPROPERTY('Babelfish') IS NULL EXEC('%s')", statement)
 }
 
 func accessOf(databases []string, mode string) []string {

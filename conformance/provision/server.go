@@ -34,6 +34,8 @@ type Server struct {
 
 	mu        sync.Mutex
 	databases []string
+
+	one sync.Mutex // administrator at a time: Babelfish cannot make two databases at once
 }
 
 // host is what can be done to the server itself.
@@ -225,6 +227,8 @@ func (s *Server) answering(ctx context.Context) error {
 }
 
 func (s *Server) run(ctx context.Context, statements []string) error {
+	s.one.Lock()
+	defer s.one.Unlock()
 	for _, text := range statements {
 		if _, err := s.db.ExecContext(ctx, text); err != nil {
 			return fmt.Errorf("%s: %w", text, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 )
 
@@ -14,7 +15,7 @@ type Proxy struct {
 	target   string
 
 	mu    sync.Mutex
-	hold  []byte        // what begins to hold a connection; nil: nothing
+	hold  [][]byte      // what begins to hold a connection: the words, and as SQL Server's clients write them; nil: nothing
 	gate  chan struct{} // closed by Release
 	conns map[net.Conn]struct{}
 	held  int // connections that were ever kept back
@@ -56,7 +57,16 @@ func (p *Proxy) Address() string { return p.listener.Addr().String() }
 func (p *Proxy) Hold(words string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.hold = []byte(words)
+	p.hold = [][]byte{[]byte(words), wide(words)}
+}
+
+// wide is ASCII text in UTF-16, as the statements of SQL Server travel.
+func wide(words string) []byte {
+	var out []byte
+	for _, b := range []byte(words) {
+		out = append(out, b, 0)
+	}
+	return out
 }
 
 // Held is how many connections were kept back so far.
@@ -132,7 +142,7 @@ func (p *Proxy) pump(to, from net.Conn, ask func([]byte) <-chan struct{}) {
 func (p *Proxy) keep(b []byte) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.hold == nil || !bytes.Contains(b, p.hold) {
+	if !slices.ContainsFunc(p.hold, func(words []byte) bool { return bytes.Contains(b, words) }) {
 		return nil
 	}
 	p.held++

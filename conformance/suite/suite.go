@@ -66,7 +66,7 @@ type test struct {
 	run  func(t *testing.T, h Harness)
 }
 
-// Run proves the store. Tests run in parallel.
+// Run proves the store. Tests run in parallel, the same on every dialect: the log says how many, and which had to be skipped.
 func Run(t *testing.T, h Harness) {
 	var all []test
 	for _, part := range [][]test{
@@ -75,8 +75,18 @@ func Run(t *testing.T, h Harness) {
 	} {
 		all = append(all, part...)
 	}
+	var mu sync.Mutex
+	var skipped []string
+	t.Cleanup(func() { t.Logf("%s: %d tests, %d skipped %v", h.Dialect.Name, len(all), len(skipped), skipped) })
 	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
+			t.Cleanup(func() {
+				mu.Lock()
+				defer mu.Unlock()
+				if t.Skipped() {
+					skipped = append(skipped, c.name)
+				}
+			})
 			if why := h.Skip[c.name]; why != "" {
 				t.Skip(why)
 			}

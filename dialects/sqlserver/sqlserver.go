@@ -2,6 +2,7 @@
 package sqlserver
 
 import (
+	"database/sql"
 	"embed"
 	"io/fs"
 	"net/url"
@@ -30,6 +31,10 @@ func Dialect() dialects.Dialect {
 		Rows: dialects.Values(2000, map[string]string{ // of 2,100 parameters
 			"instant": "CAST(%s AS DATETIME2(6))", // where every row has none, the column would be text
 			"int":     "CAST(%s AS BIGINT)",
+			"uuid":    "CAST(%s AS BINARY(16))", // the driver sends VARBINARY; the columns are BINARY
+		}, map[string]string{
+			"uuid":  "CAST(%s AS BINARY(16))",
+			"bytes": "CAST(%s AS BINARY(32))", // in a list they are keys
 		}),
 		Words: dialects.Words{
 			Page: "OFFSET 0 ROWS FETCH NEXT :limit ROWS ONLY",
@@ -46,8 +51,9 @@ func Dialect() dialects.Dialect {
 		Ledger: "IF OBJECT_ID('sutra_migration') IS NULL CREATE TABLE sutra_migration " +
 			"(number BIGINT NOT NULL PRIMARY KEY, name VARCHAR(255) NOT NULL, checksum VARCHAR(64) NOT NULL)",
 		Lock: dialects.Lock{
+			// It waits a little in each try: that holds nobody up here, and wakes at once.
 			Try: "DECLARE @had INT; EXEC @had = sp_getapplock @Resource = 'sutra migrate', @LockMode = 'Exclusive', " +
-				"@LockOwner = 'Session', @LockTimeout = 0; SELECT CAST(CASE WHEN @had >= 0 THEN 1 ELSE 0 END AS BIGINT)",
+				"@LockOwner = 'Session', @LockTimeout = 5000; SELECT CAST(CASE WHEN @had >= 0 THEN 1 ELSE 0 END AS BIGINT)",
 			Free: "EXEC sp_releaseapplock @Resource = 'sutra migrate', @LockOwner = 'Session'",
 		},
 		Settings: []dialects.Setting{
@@ -58,7 +64,7 @@ func Dialect() dialects.Dialect {
 			},
 			{
 				Name: "DELAYED_DURABILITY", Want: "^(DISABLED|ALLOWED)$",
-				Query:  "SELECT CAST(delayed_durability_desc AS VARCHAR(60)) FROM sys.databases WHERE name = DB_NAME()",
+				Query:  "SELECT COALESCE(CAST(delayed_durability_desc AS VARCHAR(60)), 'DISABLED') FROM sys.databases WHERE name = DB_NAME()",
 				Advice: "ALTER DATABASE … SET DELAYED_DURABILITY = DISABLED: what was answered as durable is lost with the machine",
 			},
 		},
@@ -66,10 +72,14 @@ func Dialect() dialects.Dialect {
 	}
 }
 
-// arg sends instants as DATETIME2: the driver's own DATETIMEOFFSET makes the server convert the column, and no index serves.
+// arg sends instants as DATETIME2: the driver's own DATETIMEOFFSET makes the server convert the column, and no index serves. What is
+// absent has a type: every row of a group may lack it.
 func arg(v any) any {
-	if t, ok := v.(time.Time); ok {
-		return civil.DateTimeOf(t.UTC())
+	switch v := v.(type) {
+	case nil:
+		return sql.NullString{}
+	case time.Time:
+		return civil.DateTimeOf(v.UTC())
 	}
 	return v
 }

@@ -1,12 +1,11 @@
 -- name: instance_claim
 -- READPAST is this database's SKIP LOCKED, and OUTPUT its RETURNING.
-UPDATE i
-SET claim_epoch = i.claim_epoch + 1, claim_owner = :owner, claimed_at = :now
+UPDATE sutra_instance WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK)
+SET claim_epoch = claim_epoch + 1, claim_owner = :owner, claimed_at = :now
 OUTPUT inserted.tenant, inserted.id, inserted.deployment, inserted.module, inserted.process, inserted.channel, inserted.parent, inserted.parent_wait, inserted.root, inserted.status, inserted.snapshot, inserted.fault_code, inserted.fault_detail, inserted.fault_node, inserted.claim_owner, inserted.claim_epoch, inserted.claimed_at, inserted.last_step, inserted.created_at, inserted.updated_at, inserted.ended_at
-FROM sutra_instance AS i WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK)
-WHERE i.tenant = :tenant
-AND i.id IN :rows
-AND (i.claim_owner IS NULL OR i.claim_owner = :owner OR i.claimed_at < :silent)
+WHERE tenant = :tenant
+AND id IN :rows
+AND (claim_owner IS NULL OR claim_owner = :owner OR claimed_at < :silent)
 
 -- name: instance_free
 -- READPAST, so that it never waits for whoever has the row locked.

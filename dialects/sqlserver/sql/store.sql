@@ -13,7 +13,7 @@ FROM sys.dm_exec_sessions AS s
 JOIN sys.dm_tran_session_transactions AS x ON x.session_id = s.session_id
 JOIN sys.dm_tran_active_transactions AS t ON t.transaction_id = x.transaction_id
 WHERE s.database_id = DB_ID()
-AND s.program_name = 'sutra'
+AND s.program_name = APP_NAME()
 AND s.login_name = SUSER_SNAME()
 AND s.session_id <> @@SPID
 AND t.transaction_begin_time < DATEADD(SECOND, -:age, GETDATE())
