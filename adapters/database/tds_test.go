@@ -211,7 +211,7 @@ func TestDriverTellsSQLServersNumbersApart(t *testing.T) {
 	d := sqlserver.Dialect()
 	for number, want := range map[int32]dialects.Class{
 		2627: dialects.Duplicate, 2601: dialects.Duplicate, 1205: dialects.Conflict, 51205: dialects.Conflict, 1222: dialects.Conflict, 3960: dialects.Conflict,
-		3906: dialects.ReadOnly, 2628: dialects.TooLong, 8152: dialects.TooLong, 547: dialects.Other,
+		18456: dialects.Denied, 3906: dialects.ReadOnly, 2628: dialects.TooLong, 8152: dialects.TooLong, 547: dialects.Other,
 	} {
 		s := fakeSQLServer(t, func(string) reply { return reply{err: number} })
 		db, err := sql.Open(d.Driver, s.url())

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
@@ -43,7 +44,7 @@ func (c *consumer) run(stopped, working context.Context) {
 		c.Log.WarnContext(stopped, "a broker's queue cannot be consumed; it will be opened again",
 			"tenant", c.door.tenant, "channel", c.door.channel, "queue", c.door.address, "after", after, "error", err)
 		c.Watch.Count("sutra_broker_troubles_total", 1, labels...)
-		pause(stopped, after)
+		_ = loop.Pause(stopped, after)
 	}
 }
 
@@ -89,7 +90,7 @@ func (c *consumer) lead(ctx context.Context) (ports.Term, error) {
 		if term, leads := c.Roles.Leads(c.door.role()); leads {
 			return term, nil
 		}
-		pause(ctx, trustEvery)
+		_ = loop.Pause(ctx, trustEvery)
 		if err := ctx.Err(); err != nil {
 			return ports.Term{}, err
 		}
@@ -103,7 +104,7 @@ func (c *consumer) follow(ctx context.Context, term ports.Term, end func()) {
 			end()
 			return
 		}
-		pause(ctx, trustEvery)
+		_ = loop.Pause(ctx, trustEvery)
 	}
 }
 

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sutra-engine/sutra/app/worker"
+	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
 func TestMessagesAreRuledByWhatTheIntakeAnswers(t *testing.T) {
-	soon, late := worker.Backoff{Base: time.Second, Max: time.Minute}, time.Minute
+	soon, late := loop.Backoff{Base: time.Second, Max: time.Minute}, time.Minute
 	c := consumer{Deps: Deps{Again: soon}}
 	for name, tc := range map[string]struct {
 		receipt ports.Receipt

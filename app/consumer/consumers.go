@@ -7,11 +7,10 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/sutra-engine/sutra/app/converge"
+	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/app/steward"
-	"github.com/sutra-engine/sutra/app/worker"
 	"github.com/sutra-engine/sutra/core/channel"
 	"github.com/sutra-engine/sutra/ports"
 )
@@ -26,15 +25,15 @@ type Deps struct {
 	Clock   ports.Clock
 	Watch   ports.Watch
 	Log     *slog.Logger
-	Ahead   int            // messages of a channel that may be unsettled at once
-	Opening worker.Backoff // between two tries to open a queue
-	Again   worker.Backoff // before a message is delivered again
+	Ahead   int          // messages of a channel that may be unsettled at once
+	Opening loop.Backoff // between two tries to open a queue
+	Again   loop.Backoff // before a message is delivered again
 }
 
 // Consumers are the doors of a replica at its brokers. They are a door themselves: served and shut with the others.
 type Consumers struct {
 	Deps
-	bell chan struct{}
+	bell loop.Bell
 	shut chan struct{}
 	once sync.Once
 	done chan struct{} // closed when Serve has returned
@@ -42,15 +41,12 @@ type Consumers struct {
 
 // New makes consumers that consume nothing yet.
 func New(d Deps) *Consumers {
-	return &Consumers{Deps: d, bell: make(chan struct{}, 1), shut: make(chan struct{}), done: make(chan struct{})}
+	return &Consumers{Deps: d, bell: loop.NewBell(), shut: make(chan struct{}), done: make(chan struct{})}
 }
 
 // Wake makes them look at once at what is served.
 func (c *Consumers) Wake() {
-	select {
-	case c.bell <- struct{}{}:
-	default:
-	}
+	c.bell.Ring()
 }
 
 // door is what one consumer is for. A door that is another has another consumer.
@@ -151,14 +147,4 @@ func doors(set *converge.Set) map[string]door {
 		}
 	}
 	return out
-}
-
-// pause sleeps until the time is over or ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/core/archive"
 	"github.com/sutra-engine/sutra/core/deploy"
 	"github.com/sutra-engine/sutra/ports"
@@ -59,7 +60,7 @@ func (l *Loop) Run(ctx context.Context) {
 		}
 		if err := l.Changes.Nap(ctx, l.Poll); err != nil {
 			l.Log.WarnContext(ctx, "cannot listen for changes; polling goes on", "error", err)
-			sleep(ctx, l.Poll)
+			_ = loop.Pause(ctx, l.Poll) // the loop asks ctx
 		}
 		if _, err := l.look(ctx, true); err != nil && ctx.Err() == nil {
 			l.Log.WarnContext(ctx, "cannot read what is served; the set in hand stays", "error", err)
@@ -149,13 +150,4 @@ func (l *Loop) Known(rev *deploy.Revision) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.compiled[rev.ID] = rev
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sutra-engine/sutra/app/converge"
+	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/core/archive"
 	"github.com/sutra-engine/sutra/core/callback"
 	"github.com/sutra-engine/sutra/core/deploy"
@@ -179,7 +180,7 @@ func (d *Deployer) fleet(ctx context.Context, revision ports.Revision) ([]string
 		if len(behind) == 0 || !d.Clock.Now().Before(deadline) {
 			return behind, nil
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := loop.Pause(ctx, 50*time.Millisecond); err != nil {
 			return behind, err
 		}
 	}
@@ -280,15 +281,4 @@ func ParseSlot(text string) (ports.Slot, error) {
 		return ports.Slot{}, fault.DeployInvalid.With("%q is no slot; a slot is tenant--module--version", text)
 	}
 	return ports.Slot{Tenant: parts[0], Module: parts[1], Version: parts[2]}, nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sutra-engine/sutra/app/deployer"
 	"github.com/sutra-engine/sutra/app/intake"
 	"github.com/sutra-engine/sutra/app/lane"
+	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/app/operator"
 	"github.com/sutra-engine/sutra/app/steward"
 	"github.com/sutra-engine/sutra/app/tasks"
@@ -91,13 +92,13 @@ func New(d Deps) *Replica {
 	})
 	r.inbox = worker.NewInbox(worker.InboxDeps{
 		Inbox: s.Inbox(), Correlation: s.Correlation(), Served: r.served, Router: r.Intake.Router, Lanes: r.lanes, Clock: s.Clock(), IDs: d.IDs,
-		Log: d.Log, Poll: c.OutboxTick, Recovery: c.InboxRecovery, Batch: c.OutboxBatch, Backoff: worker.Backoff{Base: time.Second, Max: time.Minute},
+		Log: d.Log, Poll: c.OutboxTick, Recovery: c.InboxRecovery, Batch: c.OutboxBatch, Backoff: loop.Backoff{Base: time.Second, Max: time.Minute},
 	})
 	r.outbox = worker.NewOutbox(worker.OutboxDeps{
 		Outbox: s.Outbox(), Senders: d.Senders, Served: r.served, Secrets: d.Secrets, Clock: s.Clock(), Watch: d.Watch, Log: d.Log,
 		Inbox: func() { r.inbox.Wake() }, By: r.ID, Poll: c.OutboxTick, ClaimTimeout: c.OutboxClaimTimeout, SendTimeout: c.SendTimeout,
 		Batch: c.OutboxBatch, Parallel: c.OutboxParallel, PerHost: max(1, c.OutboxParallel/4), MaxAttempts: c.OutboxMaxAttempts,
-		Backoff: worker.Backoff{Base: c.OutboxBase, Max: c.OutboxMax},
+		Backoff: loop.Backoff{Base: c.OutboxBase, Max: c.OutboxMax},
 	})
 	r.Deployer = deployer.New(deployer.Deps{
 		Deployments: s.Deployments(), Operations: s.Operations(), Audits: s.Audits(), Served: r.served, Clock: s.Clock(), IDs: d.IDs, Log: d.Log,
@@ -117,7 +118,7 @@ func New(d Deps) *Replica {
 	}
 	r.brokers = consumer.New(consumer.Deps{
 		Served: r.served, Intake: r.Intake, Brokers: d.Brokers, Roles: r.roles, Secrets: d.Secrets, Clock: s.Clock(), Watch: d.Watch, Log: d.Log,
-		Ahead: c.BrokerAhead, Opening: worker.Backoff{Base: 250 * time.Millisecond, Max: c.BrokerMaxDelay}, Again: worker.Backoff{Base: time.Second, Max: time.Minute},
+		Ahead: c.BrokerAhead, Opening: loop.Backoff{Base: 250 * time.Millisecond, Max: c.BrokerMaxDelay}, Again: loop.Backoff{Base: time.Second, Max: time.Minute},
 	})
 	timers := worker.Timers{TimerDeps: worker.TimerDeps{
 		Timers: s.Timers(), Served: r.served, Lanes: r.lanes, Clock: s.Clock(), IDs: d.IDs, Watch: d.Watch, Log: d.Log,

@@ -1,3 +1,5 @@
+// Package worker drives what is durable and due: inbox rows, emissions, timers. Every replica runs the same workers; the database says
+// who gets what. No worker ends on an error: it says so, waits a little and goes on until its context ends.
 package worker
 
 import (
@@ -11,6 +13,7 @@ import (
 	"github.com/sutra-engine/sutra/app/converge"
 	appintake "github.com/sutra-engine/sutra/app/intake"
 	"github.com/sutra-engine/sutra/app/lane"
+	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/core/channel"
 	"github.com/sutra-engine/sutra/core/intake"
 	"github.com/sutra-engine/sutra/core/step"
@@ -31,13 +34,13 @@ type InboxDeps struct {
 	Poll        time.Duration // how often the database is asked without being woken
 	Recovery    time.Duration // how long a row that was handed out is left alone
 	Batch       int
-	Backoff     Backoff
+	Backoff     loop.Backoff
 }
 
 // Inbox drives pending rows to the instances they are for.
 type Inbox struct {
 	InboxDeps
-	bell   bell
+	bell   loop.Bell
 	pushed fair
 	kept   chan keptAsk
 }
@@ -50,17 +53,17 @@ type keptAsk struct {
 
 // NewInbox makes an inbox worker.
 func NewInbox(d InboxDeps) *Inbox {
-	return &Inbox{InboxDeps: d, bell: newBell(), pushed: fair{most: d.Batch, rows: map[string][]ports.Message{}}, kept: make(chan keptAsk, d.Batch)}
+	return &Inbox{InboxDeps: d, bell: loop.NewBell(), pushed: fair{most: d.Batch, rows: map[string][]ports.Message{}}, kept: make(chan keptAsk, d.Batch)}
 }
 
 // Wake makes the worker look at once: a step on this replica has written deliveries.
-func (w *Inbox) Wake() { w.bell.ring() }
+func (w *Inbox) Wake() { w.bell.Ring() }
 
 // Drive takes a row that was just made durable. Without room it is left to the poll, which finds it by its age. A row of a stream is
 // left to the database, which alone knows whose turn it is.
 func (w *Inbox) Drive(m ports.Message) {
 	if m.Stream != "" || w.pushed.put(m) {
-		w.bell.ring()
+		w.bell.Ring()
 	}
 }
 
@@ -81,14 +84,14 @@ func (w *Inbox) Waits(tenant string, deployment ports.DeploymentID, waits []port
 	}
 	select {
 	case w.kept <- keptAsk{tenant, names}:
-		w.bell.ring()
+		w.bell.Ring()
 	default:
 	}
 }
 
 // Run drives until ctx ends.
 func (w *Inbox) Run(ctx context.Context) {
-	for w.bell.wait(ctx, jitter(w.Poll)) {
+	for w.bell.Wait(ctx, loop.Jitter(w.Poll)) {
 		for more := true; more && ctx.Err() == nil; {
 			var err error
 			if more, err = w.round(ctx); err != nil && ctx.Err() == nil {
@@ -295,7 +298,7 @@ func (w *Inbox) spread(ctx context.Context, row ports.Message, relays []intake.R
 		to[i].NextAttempt = w.Clock.Now()
 	}
 	_, err := w.Inbox.Forward(ctx, row.InboxRef, nil, true, to)
-	w.bell.ring()
+	w.bell.Ring()
 	return err
 }
 
@@ -421,7 +424,7 @@ func (s *settling) pause(attempts int) time.Duration {
 	switch {
 	case known:
 	case attempts < 0:
-		pause = jitter(s.w.Backoff.Base / 4)
+		pause = loop.Jitter(s.w.Backoff.Base / 4)
 	default:
 		pause = s.w.Backoff.After(attempts)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sutra-engine/sutra/app/converge"
+	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/core/channel"
 	"github.com/sutra-engine/sutra/core/deliver"
 	"github.com/sutra-engine/sutra/ports"
@@ -33,14 +34,14 @@ type OutboxDeps struct {
 	Batch        int
 	Parallel     int // sends at once
 	PerHost      int // of them to one destination
-	Backoff      Backoff
+	Backoff      loop.Backoff
 	MaxAttempts  int // 0: without end
 }
 
 // Outbox sends emissions. Each is stamped, sent, and settled by whoever names the stamp.
 type Outbox struct {
 	OutboxDeps
-	bell bell
+	bell loop.Bell
 	mu   sync.Mutex
 	busy map[string]int // sends under way, by destination
 
@@ -49,11 +50,11 @@ type Outbox struct {
 
 // NewOutbox makes an outbox worker.
 func NewOutbox(d OutboxDeps) *Outbox {
-	return &Outbox{OutboxDeps: d, bell: newBell(), busy: map[string]int{}}
+	return &Outbox{OutboxDeps: d, bell: loop.NewBell(), busy: map[string]int{}}
 }
 
 // Wake makes the worker look at once: a step on this replica has emitted.
-func (w *Outbox) Wake() { w.bell.ring() }
+func (w *Outbox) Wake() { w.bell.Ring() }
 
 // Run sends until ctx ends, finishes the sends under way, and frees the stamps that are left.
 func (w *Outbox) Run(ctx context.Context) {
@@ -64,7 +65,7 @@ func (w *Outbox) Run(ctx context.Context) {
 	settler.Go(func() { w.settle(settling, settled) })
 	slots := make(chan struct{}, w.Parallel)
 	var sends sync.WaitGroup
-	for w.bell.wait(ctx, jitter(w.Poll)) {
+	for w.bell.Wait(ctx, loop.Jitter(w.Poll)) {
 		for more := w.unsettled.Load() == 0; more && ctx.Err() == nil; { // what cannot be settled is not sent
 			taken, err := w.Outbox.Take(ctx, w.By, w.Clock.Now().Add(-w.ClaimTimeout), w.Batch)
 			if err != nil {
@@ -136,7 +137,7 @@ func (w *Outbox) leave(e ports.Stamped) {
 // again at once and take the place of others in every batch.
 func (w *Outbox) postponed(e ports.Stamped, behind int) ports.Settled {
 	pause := max(w.Backoff.Base/4, w.SendTimeout/8) * time.Duration(1+behind/w.PerHost)
-	return ports.Settled{Tenant: e.Tenant, ID: e.ID, By: e.By, At: e.At, Verdict: ports.Postponed, Next: w.Clock.Now().Add(jitter(pause))}
+	return ports.Settled{Tenant: e.Tenant, ID: e.ID, By: e.By, At: e.At, Verdict: ports.Postponed, Next: w.Clock.Now().Add(loop.Jitter(pause))}
 }
 
 func (w *Outbox) postpone(ctx context.Context, crowded []ports.Settled) {
@@ -290,7 +291,7 @@ func (w *Outbox) settle(ctx context.Context, settled <-chan ports.Settled) {
 			return // the stamps go stale and the emissions are sent again, under the same key
 		}
 		if !open && len(kept) > 0 {
-			pause(ctx, settleRetry)
+			_ = loop.Pause(ctx, settleRetry) // ctx is asked above
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (w *Inbox) fanOut(ctx context.Context, signal ports.Message) error {
 		if answer.Outcome == ports.Gone {
 			return nil // another worker has done it
 		}
-		w.bell.ring()
+		w.bell.Ring()
 		if len(waiting) < signalPage {
 			break
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sutra-engine/sutra/app/converge"
 	"github.com/sutra-engine/sutra/app/lane"
+	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/core/timer"
 	"github.com/sutra-engine/sutra/ports"
@@ -86,7 +87,7 @@ func (w Timers) fire(ctx context.Context, due []ports.Timer) error {
 	if len(refused) == 0 {
 		return nil
 	}
-	return w.Timers.Defer(ctx, refused, w.Clock.Now().Add(jitter(time.Second)))
+	return w.Timers.Defer(ctx, refused, w.Clock.Now().Add(loop.Jitter(time.Second)))
 }
 
 // start makes the instance of a due schedule. The next due date is counted from the last one, so nothing drifts; what was missed while

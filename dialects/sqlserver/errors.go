@@ -19,13 +19,15 @@ func classify(err error) dialects.Class {
 		return dialects.Duplicate
 	case 1205, 51205, 3960, 3961, 1222, 1204: // deadlock, one over an application lock, snapshot conflicts, lock timeout, no locks left
 		return dialects.Conflict
+	case 18456, 18452, 229, 262, 916: // login failed, no permission, no user of this database
+		return dialects.Denied
 	case 3906, 3908, 976, 983: // read only, recovering, secondary replica
 		return dialects.ReadOnly
 	case 2628, 8152, 1946: // truncation, key too long
 		return dialects.TooLong
 	case 3617, 8645: // attention, no memory in time
 		return dialects.Timeout
-	case 4060, 18456, 40613, 40197, 40501, 10928, 10929, 10053, 10054, 596, 6005, 922, 942, 952: // not to be reached, throttled, killed, shutdown, coming or going
+	case 4060, 40613, 40197, 40501, 10928, 10929, 10053, 10054, 596, 6005, 922, 942, 952: // not to be reached, throttled, killed, shutdown, coming or going
 		return dialects.Lost
 	}
 	return dialects.Other
