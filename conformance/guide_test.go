@@ -24,7 +24,7 @@ func TestTheGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	blocks := regexp.MustCompile("(?ms)(?:`([a-z_/.]+)`:\n\n)?^```(sh|go|sql)\n(.*?)^```$").FindAllStringSubmatch(string(page), -1)
+	blocks := regexp.MustCompile("(?s)(?:`([a-z_/.]+)`:\n\n)?```(sh|go|sql)\n(.*?)\n```\n").FindAllStringSubmatch(string(page), -1)
 	if len(blocks) < 5 {
 		t.Fatalf("got %d blocks of the guide, want all", len(blocks))
 	}
