@@ -25,7 +25,7 @@ func TestTextsAreThoseThatAreSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"instance_claim-0": "READPAST", "wait_delete-0": "DELETE w FROM sutra_wait AS w CROSS JOIN (SELECT * FROM (VALUES (@p1",
+		"instance_claim-0": "READPAST", "wait_delete-0": "DELETE w FROM sutra_wait AS w CROSS JOIN (SELECT * FROM (VALUES (CAST(@p1 AS BINARY(16))",
 		"inbox_due-0": "FETCH NEXT @p", "0001_tables": "CREATE TABLE sutra_instance",
 	} {
 		if !strings.Contains(texts[name], want) {
