@@ -352,6 +352,24 @@ func TestAFailedInstanceComesBack(t *testing.T) {
 	e.ended(map[string]int{"p completed": 1})
 }
 
+func TestAFailedStartIsNotResumedWithoutItsEvent(t *testing.T) {
+	e := run(t, fmt.Sprintf(door, "begin"), `<process id="p" isExecutable="true">`+start("p", "begin")+`<exclusiveGateway id="g"/><endEvent id="e"/>
+		<sequenceFlow id="f1" sourceRef="p-0" targetRef="g"/>
+		<sequenceFlow id="f2" sourceRef="g" targetRef="e"><conditionExpression>= payload.ok = true</conditionExpression></sequenceFlow></process>`)
+	in := e.incoming(`{"key": 1, "ok": false}`)
+	in.Channel = "begin"
+	_, err := e.Intake.Take(t.Context(), in)
+	e.ended(map[string]int{"p failed": 1})
+	rows, listed := e.store.Views().List(t.Context(), ports.InstanceQuery{Limit: 1})
+	if listed != nil || len(rows) != 1 {
+		t.Fatalf("got %v %v, want the instance that failed with %v", rows, listed, err)
+	}
+	if err := e.Operator.Resume(t.Context(), ports.Actor{}, rows[0].ID, true); !errors.Is(err, fault.ResumeStuck) {
+		t.Errorf("got %v, want %s", err, fault.ResumeStuck)
+	}
+	e.ended(map[string]int{"p failed": 1})
+}
+
 func TestWorkersCompleteTasks(t *testing.T) {
 	e := run(t, fmt.Sprintf(door, "begin")+"  - {name: jobs, transport: pull}\n",
 		process("p", start("p", "begin"), `<serviceTask id="p-1" implementation="channel:jobs"/>`, end("p", 2, "{sum: sum}")))

@@ -22,6 +22,9 @@ func restore(p *Program, c Claimed, event KeptEvent) Result {
 	}
 	r := newRun(p, s, c.Claim.Ref, c.Step, c.At)
 	r.revive(event)
+	if !r.waiting() && len(r.effects.deliveries) == 0 {
+		return Result{Err: fault.ResumeStuck.With("it failed as it started: without that event nothing could ever drive it; resume it with the event, or cancel it")}
+	}
 	out := outcome{p: p, from: p, before: before, run: r}
 	if !out.seal() {
 		return Result{Err: r.failure.fault}

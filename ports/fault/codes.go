@@ -125,6 +125,7 @@ const (
 	EmissionUnknown Code = "SUTRA.ADMIN.REDRIVE.UNKNOWN"
 	ArchiveDropped  Code = "SUTRA.ADMIN.REDRIVE.ARCHIVE_DROPPED"
 	NotFailed       Code = "SUTRA.ADMIN.RESUME.NOT_FAILED"
+	ResumeStuck     Code = "SUTRA.ADMIN.RESUME.STUCK"
 	NothingToRetry  Code = "SUTRA.ADMIN.RETRY.NOTHING"
 	AdminClosed     Code = "SUTRA.ADMIN.AUTH.NOT_CONFIGURED"
 	AdminUnknown    Code = "SUTRA.ADMIN.AUTH.UNAUTHORIZED"
@@ -244,6 +245,7 @@ var table = append([]Entry{
 	{EmissionUnknown, Reject, 404},
 	{ArchiveDropped, Reject, 409},
 	{NotFailed, Reject, 409},
+	{ResumeStuck, Reject, 422},
 	{NothingToRetry, Reject, 409},
 	{AdminClosed, Operator, 503},
 	{AdminUnknown, Reject, 401},
