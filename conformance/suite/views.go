@@ -145,7 +145,10 @@ func listsDoNotGrow(t *testing.T, h Harness) {
 	large := measure()
 	for _, what := range slices.Sorted(maps.Keys(lists)) {
 		t.Logf("%-25s %8s over %d rows, %8s over %d", what, small[what].Round(time.Microsecond), few, large[what].Round(time.Microsecond), many)
-		for again := 0; again < 3 && large[what] > 4*small[what]+5*time.Millisecond; again++ { // a busy machine, or the truth
+		// A busy machine, the truth, or MariaDB, which plans the later page by what it counted when the table was small, and counts anew
+		// in the background ten seconds after a table has grown.
+		for until := time.Now().Add(30 * time.Second); large[what] > 4*small[what]+5*time.Millisecond && time.Now().Before(until); {
+			time.Sleep(time.Second)
 			large[what] = min(large[what], measure()[what])
 		}
 		if large[what] > 4*small[what]+5*time.Millisecond {
