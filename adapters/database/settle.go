@@ -178,12 +178,5 @@ func (s *Store) repeat(ctx context.Context, transaction func() error) error {
 
 // pause waits 5 to 50 ms, with full jitter, longer after each try.
 func (s *Store) pause(ctx context.Context, try int) error {
-	t := time.NewTimer(5*time.Millisecond + rand.N(10*time.Millisecond<<min(try, 4)))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
+	return nap(ctx, 5*time.Millisecond+rand.N(10*time.Millisecond<<min(try, 4)))
 }

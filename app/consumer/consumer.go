@@ -30,7 +30,7 @@ func (c *consumer) run(stopped, working context.Context) {
 		c.Roles.Ask(c.door.role())
 		defer c.Roles.Drop(c.door.role())
 	}
-	labels := []string{"transport", string(c.door.transport), "channel", c.door.channel}
+	labels := c.door.labels()
 	c.Watch.Count("sutra_broker_troubles_total", 0, labels...) // the first trouble is a rise
 	for try := 0; stopped.Err() == nil; try++ {
 		opened, err := c.session(stopped, working)
@@ -71,7 +71,7 @@ func (c *consumer) session(stopped, working context.Context) (opened bool, err e
 	if queue.URL, err = c.Secrets.Resolve(c.door.from.Reference()); err != nil {
 		return false, err
 	}
-	labels := []string{"transport", string(c.door.transport), "channel", c.door.channel}
+	labels := c.door.labels()
 	err = broker.Consume(ctx, queue, func() {
 		opened = true
 		c.Watch.Count("sutra_broker_consumers_opened_total", 1, labels...)

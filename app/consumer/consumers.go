@@ -62,6 +62,11 @@ type door struct {
 // role is what a singleton channel's one consumer leads in.
 func (d door) role() string { return "channel:" + d.tenant + ":" + d.channel }
 
+// labels are what every figure about the door bears.
+func (d door) labels() []string {
+	return []string{"transport", string(d.transport), "channel", d.channel}
+}
+
 // running is one consumer.
 type running struct {
 	door    door

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/core/lease"
 	"github.com/sutra-engine/sutra/ports"
 )
@@ -26,7 +27,7 @@ type Roles struct {
 	mu    sync.Mutex
 	asked map[string]bool
 	held  map[string]holding
-	bell  chan struct{} // made by the first Ask or Run
+	bell  loop.Bell // made by the first Ask or Run
 }
 
 type holding struct {
@@ -45,15 +46,12 @@ func (r *Roles) want(role string, asked bool) {
 	defer r.mu.Unlock()
 	r.prepare()
 	r.asked[role] = asked
-	select {
-	case r.bell <- struct{}{}:
-	default:
-	}
+	r.bell.Ring()
 }
 
 func (r *Roles) prepare() {
 	if r.asked == nil {
-		r.asked, r.held, r.bell = map[string]bool{}, map[string]holding{}, make(chan struct{}, 1)
+		r.asked, r.held, r.bell = map[string]bool{}, map[string]holding{}, loop.NewBell()
 	}
 }
 
@@ -84,18 +82,12 @@ func (r *Roles) Run(ctx context.Context) {
 	r.mu.Unlock()
 	for {
 		r.round(ctx)
-		t := time.NewTimer(r.Poll)
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if !r.bell.Wait(ctx, r.Poll) {
 			terms := r.let(func(string) bool { return true })
 			r.Log.DebugContext(ctx, "trusts no role any more", "at", r.Now())
 			r.giveBack(ctx, terms)
 			return
-		case <-r.bell:
-		case <-t.C:
 		}
-		t.Stop()
 	}
 }
 

@@ -65,7 +65,14 @@ func (s *stream) depth(queue string) (messages, consumers int, err error) {
 	return messages, consumers, err
 }
 
+// with connects for one piece of work, which has to be done in time.
 func (s *stream) with(work func(context.Context, jetstream.JetStream) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return s.connected(func(js jetstream.JetStream) error { return work(ctx, js) })
+}
+
+func (s *stream) connected(work func(jetstream.JetStream) error) error {
 	conn, err := nats.Connect(s.url, nats.NoReconnect())
 	if err != nil {
 		return err
@@ -75,21 +82,14 @@ func (s *stream) with(work func(context.Context, jetstream.JetStream) error) err
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	return work(ctx, js)
+	return work(js)
 }
 
 func (s *stream) take(ctx context.Context, queue string, got func(Sent)) error {
-	conn, err := nats.Connect(s.url, nats.NoReconnect())
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		return err
-	}
+	return s.connected(func(js jetstream.JetStream) error { return s.drain(ctx, js, queue, got) })
+}
+
+func (s *stream) drain(ctx context.Context, js jetstream.JetStream, queue string, got func(Sent)) error {
 	c, err := js.Consumer(ctx, s.prefix, queue)
 	if err != nil {
 		return err
