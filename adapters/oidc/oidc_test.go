@@ -104,34 +104,35 @@ func good(change func(map[string]any)) map[string]any {
 	return claims
 }
 
-// served runs a test with a verifier that is served, in a bubble of its own.
-func served(t *testing.T, s *server, test func(t *testing.T, v *Verifier)) {
+// served is a verifier that knows what the server says. It is for a bubble.
+func served(t *testing.T, s *server) *Verifier {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		if s.named == "" {
-			s.named = issuer
+	if s.named == "" {
+		s.named = issuer
+	}
+	v := New(Config{Issuer: issuer, Transport: s, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := v.Serve(t.Context()); err != nil {
+			t.Error(err)
 		}
-		v := New(Config{Issuer: issuer, Transport: s, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
-		var serving sync.WaitGroup
-		serving.Go(func() {
-			if err := v.Serve(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-		synctest.Wait()
-		test(t, v)
+	})
+	t.Cleanup(func() {
 		if err := v.Shut(t.Context()); err != nil {
 			t.Error(err)
 		}
 		serving.Wait()
 	})
+	synctest.Wait()
+	return v
 }
 
 func TestOnlyAGoodTokenIsTaken(t *testing.T) {
 	p, foreign := newPair(t, "one"), newPair(t, "one")
 	set := func(name string, value any) func(map[string]any) { return func(c map[string]any) { c[name] = value } }
 	in := func(d time.Duration) int64 { return time.Now().Add(d).Unix() }
-	served(t, &server{keys: []any{p.public()}}, func(t *testing.T, v *Verifier) {
+	synctest.Test(t, func(t *testing.T) {
+		v := served(t, &server{keys: []any{p.public()}})
 		for name, tc := range map[string]struct {
 			token, want string
 		}{
@@ -184,7 +185,8 @@ func TestKeysThatSignNothingAreLeftOut(t *testing.T) {
 		jose.JSONWebKey{Key: private.private, KeyID: "private"},
 		encryption, p.public(),
 	}
-	served(t, &server{keys: keys}, func(t *testing.T, v *Verifier) {
+	synctest.Test(t, func(t *testing.T) {
+		v := served(t, &server{keys: keys})
 		if _, err := v.Verify(t.Context(), p.token(t, good(nil)), "sutra"); err != nil {
 			t.Error(err)
 		}
@@ -199,7 +201,8 @@ func TestKeysThatSignNothingAreLeftOut(t *testing.T) {
 func TestANewKeyIsFetchedAndHostileOnesAreNotForEver(t *testing.T) {
 	first, second := newPair(t, "first"), newPair(t, "second")
 	s := &server{keys: []any{first.public()}}
-	served(t, s, func(t *testing.T, v *Verifier) {
+	synctest.Test(t, func(t *testing.T) {
+		v := served(t, s)
 		s.set(false, first.public(), second.public())
 		time.Sleep(pause)
 		if _, err := v.Verify(t.Context(), second.token(t, good(nil)), "sutra"); err != nil {
@@ -226,7 +229,8 @@ func TestANewKeyIsFetchedAndHostileOnesAreNotForEver(t *testing.T) {
 func TestAnIssuerThatIsAwayBreaksNoKnownKey(t *testing.T) {
 	p := newPair(t, "one")
 	s := &server{keys: []any{p.public()}}
-	served(t, s, func(t *testing.T, v *Verifier) {
+	synctest.Test(t, func(t *testing.T) {
+		v := served(t, s)
 		s.set(true)
 		time.Sleep(3 * refresh)
 		began := time.Now()
@@ -242,7 +246,8 @@ func TestAnIssuerThatIsAwayBreaksNoKnownKey(t *testing.T) {
 func TestAKeyThatIsTakenBackIsTakenNoMore(t *testing.T) {
 	gone, stays := newPair(t, "gone"), newPair(t, "stays")
 	s := &server{keys: []any{gone.public(), stays.public()}}
-	served(t, s, func(t *testing.T, v *Verifier) {
+	synctest.Test(t, func(t *testing.T) {
+		v := served(t, s)
 		s.set(false, stays.public())
 		time.Sleep(refresh + time.Second)
 		if _, err := v.Verify(t.Context(), gone.token(t, good(nil)), "sutra"); err == nil {
@@ -254,7 +259,8 @@ func TestAKeyThatIsTakenBackIsTakenNoMore(t *testing.T) {
 func TestAnIssuerThatWasNeverReachedIsNoFaultOfTheToken(t *testing.T) {
 	p := newPair(t, "one")
 	s := &server{away: true}
-	served(t, s, func(t *testing.T, v *Verifier) {
+	synctest.Test(t, func(t *testing.T) {
+		v := served(t, s)
 		if _, err := v.Verify(t.Context(), p.token(t, good(nil)), "sutra"); !errors.Is(err, fault.KeysUnavailable) {
 			t.Errorf("got %v, want %s", err, fault.KeysUnavailable)
 		}
@@ -268,7 +274,8 @@ func TestAnIssuerThatWasNeverReachedIsNoFaultOfTheToken(t *testing.T) {
 
 func TestADiscoveryDocumentOfAnotherIssuerIsRefused(t *testing.T) {
 	p := newPair(t, "one")
-	served(t, &server{keys: []any{p.public()}, named: "https://evil.example"}, func(t *testing.T, v *Verifier) {
+	synctest.Test(t, func(t *testing.T) {
+		v := served(t, &server{keys: []any{p.public()}, named: "https://evil.example"})
 		if _, err := v.Verify(t.Context(), p.token(t, good(nil)), "sutra"); !errors.Is(err, fault.KeysUnavailable) {
 			t.Errorf("got %v, want %s", err, fault.KeysUnavailable)
 		}
