@@ -52,6 +52,24 @@ type Lock struct {
 	Free string
 }
 
+// Whole says a transaction as one text, which begins it and commits it, so that it takes one round trip and no client that stops can keep
+// it open.
+type Whole struct {
+	Text     func(parts []Part) (text string, args []any)
+	Answered func(error) bool // this error is the server's answer: it has rolled back
+	Args     int              // most arguments of one text
+}
+
+// Part is one statement of a whole transaction.
+type Part struct {
+	Name  string
+	SQL   string
+	Args  []any    // as the driver takes them
+	Types []string // of the arguments that are cells of a group, ours; empty: the value tells
+	Want  int      // how many rows it has to hit, or the transaction fails with a class Missed; -1: any number
+	Count bool     // how many it hit is answered, as a row of its own
+}
+
 // Dialect is one database, as a value.
 type Dialect struct {
 	Name       string
@@ -72,6 +90,7 @@ type Dialect struct {
 	Alone      func(url string) string // the DSN of what one process alone can open, beside a database that is not shared; empty: in memory
 	ByKey      string                  // over a group, how a tenant's condition ($0) is said so that no index is entered by it; empty: as it is
 	Together   bool                    // several statements travel as one text, and the driver answers each one's count
+	Whole      Whole                   // a whole transaction travels as one text; zero: statement by statement
 	Enter      string                  // first in every transaction, with the tenant or * as its argument; empty: nothing
 	Relax      string                  // in a transaction that need not wait for the disk; empty: nothing
 	Listen     string                  // on a connection of its own; empty: nothing

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"github.com/sutra-engine/sutra/dialects"
 )
 
-// sqlxRunner runs a transaction statement by statement and counts rows as it goes.
+// sqlxRunner runs a transaction statement by statement and counts rows as it goes, or as one text where the dialect has one for it.
 type sqlxRunner struct {
 	book
 	writer, reader *sqlx.DB
@@ -20,7 +22,77 @@ type sqlxRunner struct {
 }
 
 func (r sqlxRunner) write(ctx context.Context, t tx) error {
+	if r.dialect.Whole.Text != nil {
+		calls, args := []call(nil), 0
+		for _, o := range t.ops {
+			more, err := r.calls(t.tenant, o)
+			if err != nil {
+				return err
+			}
+			for _, c := range more {
+				args += len(c.args)
+			}
+			calls = append(calls, more...)
+		}
+		if len(calls) > 0 && args <= r.dialect.Whole.Args {
+			return r.whole(ctx, calls)
+		}
+	}
 	return r.hold(ctx, t.tenant, func(run run) error { return run(t.ops...) })
+}
+
+// whole sends a transaction as one text, which commits it.
+func (r sqlxRunner) whole(ctx context.Context, calls []call) error {
+	conn, err := r.writer.Connx(ctx)
+	if err != nil {
+		return r.troubled("connect", err)
+	}
+	defer conn.Close() //nolint:errcheck // it goes back to the pool
+	parts := make([]dialects.Part, len(calls))
+	for i, c := range calls {
+		parts[i] = dialects.Part{Name: c.name, SQL: c.sql, Args: c.args, Types: c.types, Want: c.want, Count: c.hits != nil}
+	}
+	text, args := r.dialect.Whole.Text(parts)
+	// The commit is part of it: once sent, the caller's context must not cut it.
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.commit)
+	defer cancel()
+	rows, err := conn.QueryContext(late, text, args...)
+	if err == nil {
+		err = results(rows, calls)
+	}
+	if err != nil && r.dialect.Whole.Answered(err) {
+		return r.troubled("one of "+calls[0].name+" to "+calls[len(calls)-1].name, err)
+	}
+	return r.uncertain(err)
+}
+
+// results reads what the calls of one text answer, in their order: their rows, and their counts where they were asked for.
+func results(rows *sql.Rows, calls []call) error {
+	defer rows.Close()
+	var sets []func(row) error
+	for _, c := range calls {
+		if c.scan != nil || c.reads() {
+			sets = append(sets, c.scan)
+		}
+		if c.hits != nil {
+			sets = append(sets, func(r row) error {
+				var n int
+				err := r.Scan(&n)
+				*c.hits += n
+				return err
+			})
+		}
+	}
+	for i := 0; i == 0 || rows.NextResultSet(); i++ {
+		var scan func(row) error
+		if i < len(sets) {
+			scan = sets[i]
+		}
+		if _, err := readSet(rows, scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 func (r sqlxRunner) hold(ctx context.Context, tenant string, body func(run run) error) error {
@@ -197,12 +269,18 @@ func one(ctx context.Context, on executor, c call) (n int, err error) {
 		return 0, err
 	}
 	defer rows.Close()
+	return readSet(rows, c.scan)
+}
+
+// readSet reads one set of rows to its end, and counts them.
+func readSet(rows *sql.Rows, scan func(row) error) (n int, err error) {
 	line := cells{row: rows}
 	for ; rows.Next(); n++ {
-		if c.scan != nil {
-			if err := c.scan(&line); err != nil {
-				return n, err
-			}
+		if scan == nil {
+			continue
+		}
+		if err := scan(&line); err != nil {
+			return n, err
 		}
 	}
 	return n, rows.Err()
