@@ -70,7 +70,7 @@ type call struct {
 	hits *int
 	want int // rows that have to be hit; -1: any
 
-	types []string // of the arguments that are cells, where a whole transaction travels as one text
+	types []string // of the arguments that are cells, where a batch names them
 }
 
 // calls says op in this database's words, for a transaction of tenant.
@@ -113,7 +113,7 @@ func (b book) group(out []call, s *dialects.Statement, o op, rows []any, n int) 
 	for part := range s.Parts {
 		text := b.text(s, part, n, o.args)
 		c := call{name: s.Name, sql: text.SQL, args: make([]any, 0, len(text.Args)+len(rows)), want: -1}
-		if b.dialect.Whole.Text != nil {
+		if b.dialect.Batch.Text != nil {
 			c.types = types(s, text, n)
 		}
 		for _, a := range text.Args {

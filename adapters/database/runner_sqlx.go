@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
-
-	"github.com/sutra-engine/sutra/dialects"
 )
 
 // sqlxRunner runs a transaction statement by statement and counts rows as it goes, or as one text where the dialect has one for it.
@@ -22,77 +20,16 @@ type sqlxRunner struct {
 }
 
 func (r sqlxRunner) write(ctx context.Context, t tx) error {
-	if r.dialect.Whole.Text != nil {
-		calls, args := []call(nil), 0
-		for _, o := range t.ops {
-			more, err := r.calls(t.tenant, o)
-			if err != nil {
-				return err
-			}
-			for _, c := range more {
-				args += len(c.args)
-			}
-			calls = append(calls, more...)
+	if r.dialect.Batch.Text != nil {
+		calls, err := r.all(t.tenant, t.ops)
+		if err != nil || len(calls) == 0 {
+			return err
 		}
-		if len(calls) > 0 && args <= r.dialect.Whole.Args {
+		if r.fits(calls) == len(calls) {
 			return r.whole(ctx, calls)
 		}
 	}
 	return r.hold(ctx, t.tenant, func(run run) error { return run(t.ops...) })
-}
-
-// whole sends a transaction as one text, which commits it.
-func (r sqlxRunner) whole(ctx context.Context, calls []call) error {
-	conn, err := r.writer.Connx(ctx)
-	if err != nil {
-		return r.troubled("connect", err)
-	}
-	defer conn.Close() //nolint:errcheck // it goes back to the pool
-	parts := make([]dialects.Part, len(calls))
-	for i, c := range calls {
-		parts[i] = dialects.Part{Name: c.name, SQL: c.sql, Args: c.args, Types: c.types, Want: c.want, Count: c.hits != nil}
-	}
-	text, args := r.dialect.Whole.Text(parts)
-	// The commit is part of it: once sent, the caller's context must not cut it.
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.commit)
-	defer cancel()
-	rows, err := conn.QueryContext(late, text, args...)
-	if err == nil {
-		err = results(rows, calls)
-	}
-	if err != nil && r.dialect.Whole.Answered(err) {
-		return r.troubled("one of "+calls[0].name+" to "+calls[len(calls)-1].name, err)
-	}
-	return r.uncertain(err)
-}
-
-// results reads what the calls of one text answer, in their order: their rows, and their counts where they were asked for.
-func results(rows *sql.Rows, calls []call) error {
-	defer rows.Close()
-	var sets []func(row) error
-	for _, c := range calls {
-		if c.scan != nil || c.reads() {
-			sets = append(sets, c.scan)
-		}
-		if c.hits != nil {
-			sets = append(sets, func(r row) error {
-				var n int
-				err := r.Scan(&n)
-				*c.hits += n
-				return err
-			})
-		}
-	}
-	for i := 0; i == 0 || rows.NextResultSet(); i++ {
-		var scan func(row) error
-		if i < len(sets) {
-			scan = sets[i]
-		}
-		if _, err := readSet(rows, scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 func (r sqlxRunner) hold(ctx context.Context, tenant string, body func(run run) error) error {
@@ -152,7 +89,7 @@ func (r sqlxRunner) together(ctx context.Context, conn *sqlx.Conn, on executor, 
 		case errors.Is(err, driver.ErrSkip): // too long for one packet
 			return r.each(ctx, on, calls)
 		case err != nil:
-			return r.troubled("one of "+calls[0].name+" to "+calls[len(calls)-1].name, err)
+			return r.troubled(span(calls), err)
 		}
 		for i, c := range calls {
 			if err := c.hit(int(counts[i])); err != nil {
@@ -161,22 +98,20 @@ func (r sqlxRunner) together(ctx context.Context, conn *sqlx.Conn, on executor, 
 		}
 		return nil
 	}
-	for _, o := range ops {
-		calls, err := r.calls(tenant, o)
-		if err != nil {
+	all, err := r.all(tenant, ops)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if c.scan == nil && !c.reads() {
+			batch = append(batch, c)
+			continue
+		}
+		if err := flush(); err != nil {
 			return err
 		}
-		for _, c := range calls {
-			if c.scan == nil && !c.reads() {
-				batch = append(batch, c)
-				continue
-			}
-			if err := flush(); err != nil {
-				return err
-			}
-			if err := r.each(ctx, on, []call{c}); err != nil {
-				return err
-			}
+		if err := r.each(ctx, on, []call{c}); err != nil {
+			return err
 		}
 	}
 	return flush()
@@ -230,16 +165,26 @@ type executor interface {
 }
 
 func (r sqlxRunner) run(ctx context.Context, on executor, tenant string, ops []op) error {
-	for _, o := range ops {
-		calls, err := r.calls(tenant, o)
-		if err != nil {
-			return err
-		}
-		if err := r.each(ctx, on, calls); err != nil {
-			return err
-		}
+	calls, err := r.all(tenant, ops)
+	if err != nil {
+		return err
 	}
-	return nil
+	if r.dialect.Batch.Text != nil {
+		return r.batches(ctx, on, calls)
+	}
+	return r.each(ctx, on, calls)
+}
+
+// all says every op.
+func (r sqlxRunner) all(tenant string, ops []op) (calls []call, err error) {
+	for _, o := range ops {
+		more, err := r.calls(tenant, o)
+		if err != nil {
+			return nil, err
+		}
+		calls = append(calls, more...)
+	}
+	return calls, nil
 }
 
 func (r sqlxRunner) each(ctx context.Context, on executor, calls []call) error {

@@ -15,12 +15,21 @@ import (
 // missed is the error of a statement that hit another number of rows than it had to.
 const missed = 51204
 
-// whole is a transaction as one batch. Each statement is a call of its own inside: its text and its types are the same in every
-// transaction, so the server keeps its plan; the batch around it needs none.
-func whole(parts []dialects.Part) (string, []any) {
+// The statements that make a batch a transaction of its own.
+const (
+	begin  = "BEGIN TRY\nBEGIN TRANSACTION\n"
+	commit = "COMMIT TRANSACTION\nEND TRY\nBEGIN CATCH\nIF XACT_STATE() <> 0 ROLLBACK TRANSACTION;\nTHROW\nEND CATCH\n"
+)
+
+// batch makes each statement a call of its own: its text and its types are the same every time, so the server keeps its plan; the batch
+// around it needs none.
+func batch(parts []dialects.Part, whole bool) (string, []any) {
 	var text strings.Builder
 	var args []any
-	text.WriteString("SET XACT_ABORT ON\nBEGIN TRY\nBEGIN TRANSACTION\n")
+	text.WriteString("SET XACT_ABORT ON\n")
+	if whole {
+		text.WriteString(begin)
+	}
 	for _, p := range parts {
 		var types, values []string
 		for i, v := range p.Args {
@@ -45,7 +54,9 @@ func whole(parts []dialects.Part) (string, []any) {
 			text.WriteString("SELECT CAST(@@ROWCOUNT AS BIGINT)\n")
 		}
 	}
-	text.WriteString("COMMIT TRANSACTION\nEND TRY\nBEGIN CATCH\nIF XACT_STATE() <> 0 ROLLBACK TRANSACTION;\nTHROW\nEND CATCH")
+	if whole {
+		text.WriteString(commit)
+	}
 	return text.String(), args
 }
 

@@ -13,16 +13,16 @@ import (
 	"github.com/sutra-engine/sutra/dialects/sqlserver"
 )
 
-func TestWholeTransactionIsOneBatch(t *testing.T) {
+func TestTransactionIsOneBatch(t *testing.T) {
 	at := civil.DateTimeOf(time.Date(2026, 11, 29, 21, 0, 0, 0, time.UTC))
-	text, args := sqlserver.Dialect().Whole.Text([]dialects.Part{
+	text, args := sqlserver.Dialect().Batch.Text([]dialects.Part{
 		{
 			Name: "guard", SQL: "UPDATE t SET a = @p1, b = @p2 WHERE c = N'x' AND d = @p3", Want: 2,
 			Args: []any{"a", sql.NullString{}, []byte{1}}, Types: []string{"", "instant", "uuid"},
 		},
 		{Name: "later", SQL: "DELETE FROM t WHERE a < @p1", Args: []any{at}, Types: []string{""}, Want: -1, Count: true},
 		{Name: "free", SQL: "DELETE FROM u", Want: -1},
-	})
+	}, true)
 	const want = `SET XACT_ABORT ON
 BEGIN TRY
 BEGIN TRANSACTION
@@ -36,7 +36,8 @@ END TRY
 BEGIN CATCH
 IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
 THROW
-END CATCH`
+END CATCH
+`
 	if text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}
@@ -61,7 +62,7 @@ func TestLongValuesAreDeclaredLong(t *testing.T) {
 		"no number":     {"int", sql.NullString{}, "BIGINT"},
 		"a number":      {"", 7, "BIGINT"},
 	} {
-		text, _ := sqlserver.Dialect().Whole.Text([]dialects.Part{{Name: "x", SQL: "x", Args: []any{c.value}, Types: []string{c.of}, Want: -1}})
+		text, _ := sqlserver.Dialect().Batch.Text([]dialects.Part{{Name: "x", SQL: "x", Args: []any{c.value}, Types: []string{c.of}, Want: -1}}, false)
 		if !strings.Contains(text, "N'@p1 "+c.want+"'") {
 			t.Errorf("%s: want %s in\n%.300s", name, c.want, text)
 		}
