@@ -71,8 +71,10 @@ func declared(of string, v any) string {
 	switch v := v.(type) {
 	case []byte:
 		switch {
-		case of == "uuid":
-			return "BINARY(16)"
+		case of == "uuid", of == "" && len(v) == 16:
+			return "BINARY(16)" // as the columns: compared with another type, they may not be looked up
+		case of == "" && len(v) == 32:
+			return "BINARY(32)"
 		case len(v) > 8000:
 			return "VARBINARY(MAX)"
 		}

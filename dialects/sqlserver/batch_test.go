@@ -58,6 +58,8 @@ func TestLongValuesAreDeclaredLong(t *testing.T) {
 		"a row's bytes": {"bytes", make([]byte, 8000), "VARBINARY(8000)"},
 		"longer bytes":  {"bytes", make([]byte, 8001), "VARBINARY(MAX)"},
 		"no bytes":      {"bytes", []byte(nil), "VARBINARY(8000)"},
+		"an id alone":   {"", make([]byte, 16), "BINARY(16)"},
+		"a key alone":   {"", make([]byte, 32), "BINARY(32)"},
 		"no id":         {"uuid", []byte(nil), "BINARY(16)"},
 		"no number":     {"int", sql.NullString{}, "BIGINT"},
 		"a number":      {"", 7, "BIGINT"},
