@@ -49,9 +49,9 @@ func notOnBabelfish() map[string]string {
 		scans = "Babelfish's planner has no estimate for what a join of BINARY columns answers, and reads the whole table that it should look up"
 	)
 	return map[string]string{
-		"ClaimNeverWaits":             waits,
-		"TakeSkipsWhatOthersHold":     waits,
-		"AbandonedTransactionIsEnded": waits,
+		"ClaimNeverWaits":                         waits,
+		"TakeSkipsWhatOthersHold":                 waits,
+		"AbandonedTransactionIsEnded":             waits,
 		"GroupStatementsDoNotGrowWithTheirTables": scans,
 		"ListsDoNotGrowWithTheirTables":           scans + "; only the list by business key joins",
 	}
