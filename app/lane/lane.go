@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/core/claim"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports"
@@ -35,6 +36,7 @@ type Deps struct {
 	Watch     ports.Watch
 	Log       *slog.Logger
 	Wake      Wake
+	Gate      *limit.Gate
 	Replica   string
 	Lanes     int
 	Capacity  int // of each mailbox
@@ -62,6 +64,8 @@ type Request struct {
 type Start struct {
 	Program *step.Program
 	Begin   step.Begin
+
+	place *limit.Place // that its tenant gave it
 }
 
 // Drive is events for an instance.

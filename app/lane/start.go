@@ -8,9 +8,38 @@ import (
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
-// start makes the first step of each new instance and writes them together. A start that the database refuses for its content is
-// made again as a FAILED instance, which keeps the event.
+// start starts what the tenants' limits let in.
 func (l *lane) start(ctx context.Context, requests []Request) {
+	var in []Request
+	for _, r := range requests {
+		s := *r.Start
+		r.Start = &s
+		if err := l.admit(ctx, &s); err != nil {
+			r.Done(Answer{Instance: s.Begin.Ref, Err: err})
+			continue
+		}
+		in = append(in, r)
+	}
+	l.begin(ctx, in)
+}
+
+// admit asks the gate for a place. A called process is part of its caller, which is not stopped half way.
+func (l *lane) admit(ctx context.Context, s *Start) (err error) {
+	if s.Begin.Event.Kind != step.KindChildStart {
+		s.place, err = l.Gate.Admit(ctx, s.Begin.Ref.Tenant)
+	}
+	return err
+}
+
+// begun answers a start, and gives back what it did not use of its tenant's limits.
+func (r Request) begun(a Answer) {
+	r.Start.place.Settle(a.Outcome == ports.Done, !a.Status.Ended())
+	r.Done(a)
+}
+
+// begin makes the first step of each new instance and writes them together. A start that the database refuses for its content is
+// made again as a FAILED instance, which keeps the event.
+func (l *lane) begin(ctx context.Context, requests []Request) {
 	if len(requests) == 0 {
 		return
 	}
@@ -23,9 +52,9 @@ func (l *lane) start(ctx context.Context, requests []Request) {
 		res := l.contained(ctx, b.Ref, func() step.Result { return step.New(r.Start.Program, b) })
 		switch {
 		case res.Err != nil:
-			r.Done(Answer{Instance: b.Ref, Err: res.Err})
+			r.begun(Answer{Instance: b.Ref, Err: res.Err})
 		case res.Start == nil:
-			r.Done(Answer{Instance: b.Ref, Err: res.Failure})
+			r.begun(Answer{Instance: b.Ref, Err: res.Failure})
 		default:
 			group, of = append(group, *res.Start), append(of, r)
 		}
@@ -42,9 +71,9 @@ func (l *lane) start(ctx context.Context, requests []Request) {
 			again = append(again, of[i])
 			continue
 		}
-		of[i].Done(l.started(&group[i], answer))
+		of[i].begun(l.started(&group[i], answer))
 	}
-	l.start(ctx, again)
+	l.begin(ctx, again)
 }
 
 func (l *lane) started(n *ports.NewInstance, a ports.Answer) Answer {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sutra-engine/sutra/app/converge"
 	"github.com/sutra-engine/sutra/app/lane"
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/core/timer"
@@ -115,7 +116,7 @@ func (w Timers) start(ctx context.Context, s ports.Schedule) error {
 		return err
 	}
 	a := <-answers
-	if a.Outcome == ports.Unsettled {
+	if a.Outcome == ports.Unsettled && !limit.Refused(a.Err) { // a refused one stays due
 		return a.Err
 	}
 	return nil
