@@ -119,7 +119,7 @@ func (g *Gate) tenant(name string) *tenant {
 	defer g.mu.Unlock()
 	t := g.tenants[name]
 	if t == nil {
-		t = &tenant{}
+		t = &tenant{looking: make(chan struct{}, 1)}
 		g.tenants[name] = t
 	}
 	return t
@@ -130,12 +130,10 @@ func (g *Gate) look(ctx context.Context, name string, t *tenant, most int) error
 	if !t.old(g.Clock.Now(), most) {
 		return nil
 	}
-	if !t.counted() {
-		t.looking.Lock()
-	} else if !t.looking.TryLock() {
-		return nil
+	if took, err := t.turn(ctx); !took {
+		return err
 	}
-	defer t.looking.Unlock()
+	defer func() { <-t.looking }()
 	began := g.Clock.Now()
 	if !t.old(began, most) {
 		return nil
@@ -151,7 +149,7 @@ func (g *Gate) look(ctx context.Context, name string, t *tenant, most int) error
 
 // tenant is what a replica knows of one.
 type tenant struct {
-	looking sync.Mutex // held while its instances are counted
+	looking chan struct{} // has room while nobody counts its instances
 
 	mu     sync.Mutex
 	bucket float64 // starts that may come now
@@ -191,6 +189,24 @@ func (t *tenant) full(most int) bool {
 }
 
 func (t *tenant) known() int { return t.living + t.kept + t.open }
+
+// turn takes the right to count, waiting for it where nothing was counted yet.
+func (t *tenant) turn(ctx context.Context) (took bool, err error) {
+	select {
+	case t.looking <- struct{}{}:
+		return true, nil
+	default:
+	}
+	if t.counted() {
+		return false, nil
+	}
+	select {
+	case t.looking <- struct{}{}:
+		return true, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
 
 func (t *tenant) counted() bool {
 	t.mu.Lock()
