@@ -5,8 +5,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/uptrace/bunrouter"
+
+	"github.com/sutra-engine/sutra/ports"
 )
 
 var testKeys = []Key{{Role: Admin, Secret: "a"}, {Role: Operate, Secret: "o"}, {Role: Worker, Secret: "w", Tenants: []string{"t"}}}
@@ -14,7 +17,7 @@ var testKeys = []Key{{Role: Admin, Secret: "a"}, {Role: Operate, Secret: "o"}, {
 // TestEveryRouteAsksForItsRole runs the whole route table against no, wrong and each right key. What is behind the lock is a handler
 // that only says that it was reached.
 func TestEveryRouteAsksForItsRole(t *testing.T) {
-	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler), Keys: testKeys}}
+	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler), Keys: testKeys, Clock: still{}, Watch: ports.Blind{}}}
 	for _, route := range s.Routes() {
 		for _, tc := range []struct {
 			key  string
@@ -36,7 +39,7 @@ func TestEveryRouteAsksForItsRole(t *testing.T) {
 }
 
 func TestWithoutKeysTheAPIIsClosed(t *testing.T) {
-	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler)}}
+	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler), Clock: still{}, Watch: ports.Blind{}}}
 	for _, route := range s.Routes() {
 		want := http.StatusServiceUnavailable
 		if route.Role == "" {
@@ -67,6 +70,11 @@ func TestRolesContainEachOther(t *testing.T) {
 	}
 }
 
+// still is a clock that stands.
+type still struct{ ports.Clock }
+
+func (still) Now() time.Time { return time.Time{} }
+
 // knock calls a route whose handler was taken away, and answers the status.
 func knock(s *Server, route Route, key string) int {
 	route.handle = func(w http.ResponseWriter, _ bunrouter.Request, _ Principal) error {
@@ -78,7 +86,7 @@ func knock(s *Server, route Route, key string) int {
 		req.Header.Set("X-Api-Key", key)
 	}
 	w := httptest.NewRecorder()
-	if err := s.problems(s.guarded(route))(w, bunrouter.NewRequest(req)); err != nil {
+	if err := s.watched(route.Path, s.guarded(route))(w, bunrouter.NewRequest(req)); err != nil {
 		return -1
 	}
 	return w.Code

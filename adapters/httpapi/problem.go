@@ -15,28 +15,25 @@ import (
 // retryAfter is what a sender of refused work is told to wait, in seconds.
 const retryAfter = "1"
 
-// problems turns the errors of handlers into problem documents. It is where an error stops, so here it is logged.
-func (s *Server) problems(next bunrouter.HandlerFunc) bunrouter.HandlerFunc {
-	return func(w http.ResponseWriter, req bunrouter.Request) error {
-		err := next(w, req)
-		if err == nil {
-			return nil
-		}
-		p := problem(err)
-		if p.Status >= 500 {
-			s.Log.ErrorContext(req.Context(), "request failed", "method", req.Method, "path", req.URL.Path, "code", p.Code, "error", err)
-		}
-		h := w.Header()
-		h.Set("Content-Type", "application/problem+json")
-		if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable || p.Status == http.StatusConflict && p.Retryable {
-			h.Set("Retry-After", retryAfter)
-		}
-		if p.Status == http.StatusUnauthorized {
-			h.Set("WWW-Authenticate", `Bearer realm="sutra"`)
-		}
-		w.WriteHeader(p.Status)
-		return json.NewEncoder(w).Encode(p)
+// refuse turns the error of a handler into a problem document. It is where an error stops, so here it is logged.
+func (s *Server) refuse(w http.ResponseWriter, req bunrouter.Request, err error) error {
+	if err == nil {
+		return nil
 	}
+	p := problem(err)
+	if p.Status >= 500 {
+		s.Log.ErrorContext(req.Context(), "request failed", "method", req.Method, "path", req.URL.Path, "code", p.Code, "error", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable || p.Status == http.StatusConflict && p.Retryable {
+		h.Set("Retry-After", retryAfter)
+	}
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="sutra"`)
+	}
+	w.WriteHeader(p.Status)
+	return json.NewEncoder(w).Encode(p)
 }
 
 func problem(err error) wire.Problem {
