@@ -23,6 +23,7 @@ type Tracing struct {
 	Endpoint string   // of OTLP over HTTP; empty: of the environment
 	Ratio    *float64 // of the traces that begin here, recorded; nil: of the environment, else all
 	Version  string   // of this build
+	Instance string   // of this process; another with each
 	Log      *slog.Logger
 }
 
@@ -52,7 +53,8 @@ func Trace(ctx context.Context, m *Metrics, t Tracing) (*Tracer, error) {
 		return nil, fault.PropertyInvalid.With("spans cannot be sent as sutra.tracing.endpoint and OTEL_EXPORTER_OTLP_… say: %w", err)
 	}
 	of, err := resource.New(ctx,
-		resource.WithAttributes(attribute.String("service.name", "sutra"), attribute.String("service.version", t.Version)),
+		resource.WithAttributes(attribute.String("service.name", "sutra"), attribute.String("service.version", t.Version),
+			attribute.String("service.instance.id", t.Instance)),
 		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return nil, fault.PropertyInvalid.With("OTEL_RESOURCE_ATTRIBUTES: %w", err)

@@ -124,7 +124,7 @@ func watching(ctx context.Context, s settings, metrics *telemetry.Metrics, log *
 	if s.tracing.Endpoint+standard == "" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
 		return metrics, func(context.Context) error { return nil }, nil
 	}
-	s.tracing.Version, s.tracing.Log = version, log
+	s.tracing.Version, s.tracing.Instance, s.tracing.Log = version, (&system.IDs{}).New().String(), log
 	tracer, err := telemetry.Trace(ctx, metrics, s.tracing)
 	if err != nil {
 		return nil, nil, err
