@@ -2,7 +2,6 @@ package ports
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 	"time"
 )
@@ -43,7 +42,7 @@ const (
 type Ending struct {
 	Err        error
 	Links      []Trace // spans of other traces, or of other places in this one, that had a part in it
-	Attributes []slog.Attr
+	Attributes []any   // name, value pairs; values are texts and whole numbers, and an empty text is none
 }
 
 // Trace is a place in a trace as it is kept and sent: a W3C traceparent and, after a blank, the tracestate, if there is one.

@@ -1,12 +1,11 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
-
-	"github.com/uptrace/bunrouter"
 
 	"github.com/sutra-engine/sutra/client/wire"
 	"github.com/sutra-engine/sutra/ports/fault"
@@ -16,13 +15,13 @@ import (
 const retryAfter = "1"
 
 // refuse turns the error of a handler into a problem document. It is where an error stops, so here it is logged.
-func (s *Server) refuse(w http.ResponseWriter, req bunrouter.Request, err error) error {
+func (s *Server) refuse(ctx context.Context, w http.ResponseWriter, req *http.Request, err error) error {
 	if err == nil {
 		return nil
 	}
 	p := problem(err)
 	if p.Status >= 500 {
-		s.Log.ErrorContext(req.Context(), "request failed", "method", req.Method, "path", req.URL.Path, "code", p.Code, "error", err)
+		s.Log.ErrorContext(ctx, "request failed", "method", req.Method, "path", req.URL.Path, "code", p.Code, "error", err)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")

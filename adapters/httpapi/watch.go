@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"log/slog"
 	"net/http"
 	"slices"
 
@@ -30,7 +29,7 @@ func (s *Server) watched(route string, next bunrouter.HandlerFunc) bunrouter.Han
 		}
 		seen := &answered{ResponseWriter: w, status: http.StatusOK}
 		refused := next(seen, req)
-		err := s.refuse(seen, req, refused)
+		err := s.refuse(req.Context(), seen, req.Request, refused)
 		s.Watch.Count("sutra_http_requests_total", 1, "route", route, "method", method, "status", string(rune('0'+seen.status/100))+"xx")
 		s.Watch.Observe("sutra_http_request_seconds", s.Clock.Now().Sub(began), "route", route, "method", method)
 		end(seen.ending(method, route, refused))
@@ -81,18 +80,18 @@ func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // ending is what the request has come to. What the caller did wrong is no error of this server.
 func (a *answered) ending(method, route string, refused error) ports.Ending {
-	out := ports.Ending{Attributes: []slog.Attr{
-		slog.String("http.request.method", method), slog.String("http.route", route), slog.Int("http.response.status_code", a.status),
+	out := ports.Ending{Attributes: []any{
+		"http.request.method", method, "http.route", route, "http.response.status_code", a.status,
 	}}
 	if id := a.Header().Get("Sutra-Instance"); id != "" {
-		out.Attributes = append(out.Attributes, slog.String("sutra.instance.id", id))
+		out.Attributes = append(out.Attributes, "sutra.instance.id", id)
 	}
 	switch {
 	case refused == nil:
 	case a.status >= http.StatusInternalServerError:
 		out.Err = refused
 	default:
-		out.Attributes = append(out.Attributes, slog.String("sutra.code", string(fault.Of(refused).Code)))
+		out.Attributes = append(out.Attributes, "sutra.code", string(fault.Of(refused).Code))
 	}
 	return out
 }

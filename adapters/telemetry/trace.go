@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/url"
+	"slices"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -65,11 +66,11 @@ func Trace(ctx context.Context, m *Metrics, t Tracing) (*Tracer, error) {
 	if t.Ratio != nil {
 		options = append(options, sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(*t.Ratio))))
 	}
-	return newTracer(m, options...), nil
+	return Over(m, sdk.NewTracerProvider(options...)), nil
 }
 
-func newTracer(m *Metrics, options ...sdk.TracerProviderOption) *Tracer {
-	p := sdk.NewTracerProvider(options...)
+// Over makes a tracer over a provider that stands, which the tracer closes.
+func Over(m *Metrics, p *sdk.TracerProvider) *Tracer {
 	return &Tracer{m, p, p.Tracer("github.com/sutra-engine/sutra")}
 }
 
@@ -126,18 +127,19 @@ func carrier(t ports.Trace) propagation.MapCarrier {
 	return out
 }
 
-func attributes(all []slog.Attr) []attribute.KeyValue {
-	out := make([]attribute.KeyValue, 0, len(all))
-	for _, a := range all {
-		switch a.Value.Kind() {
-		case slog.KindInt64:
-			out = append(out, attribute.Int64(a.Key, a.Value.Int64()))
-		case slog.KindString:
-			if text := a.Value.String(); text != "" {
-				out = append(out, attribute.String(a.Key, text))
+func attributes(pairs []any) []attribute.KeyValue {
+	var out []attribute.KeyValue
+	for pair := range slices.Chunk(pairs, 2) {
+		name, _ := pair[0].(string)
+		switch v := pair[1].(type) {
+		case string:
+			if v != "" {
+				out = append(out, attribute.String(name, v))
 			}
-		default:
-			out = append(out, attribute.String(a.Key, a.Value.String()))
+		case int:
+			out = append(out, attribute.Int(name, v))
+		case int64:
+			out = append(out, attribute.Int64(name, v))
 		}
 	}
 	return out

@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -169,13 +168,13 @@ func (c *consumer) rule(receipt ports.Receipt, err error) ports.Ruling {
 
 // processed says what became of a message, for those who trace.
 func (c *consumer) processed(in ports.Incoming, receipt ports.Receipt, err error) ports.Ending {
-	out := ports.Ending{Err: err, Attributes: []slog.Attr{
-		slog.String("messaging.system", string(c.door.transport)), slog.String("messaging.operation.type", "process"),
-		slog.String("messaging.destination.name", c.door.from.Path), slog.String("messaging.message.id", string(in.EventID)),
-		slog.String("sutra.tenant", c.door.tenant), slog.String("sutra.channel", c.door.channel),
+	out := ports.Ending{Err: err, Attributes: []any{
+		"messaging.system", string(c.door.transport), "messaging.operation.type", "process",
+		"messaging.destination.name", c.door.from.Path, "messaging.message.id", string(in.EventID),
+		"sutra.tenant", c.door.tenant, "sutra.channel", c.door.channel,
 	}}
 	if !receipt.Instance.IsZero() {
-		out.Attributes = append(out.Attributes, slog.String("sutra.instance.id", receipt.Instance.String()))
+		out.Attributes = append(out.Attributes, "sutra.instance.id", receipt.Instance.String())
 	}
 	return out
 }

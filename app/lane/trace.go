@@ -2,7 +2,6 @@ package lane
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports"
@@ -43,10 +42,10 @@ func (s *span) made(p *step.Program, c ports.Claim, r step.Result) {
 	if r.Before != "" {
 		s.said.Links = append(s.said.Links, r.Before)
 	}
-	s.said.Attributes = []slog.Attr{
-		slog.String("sutra.tenant", c.Tenant), slog.String("sutra.process", p.Process.ID), slog.String("sutra.instance.id", c.ID.String()),
-		slog.String("sutra.deployment.id", string(p.Deployment)), slog.Int64("sutra.claim.epoch", c.Epoch),
-		slog.Int("sutra.step.activations", r.Activations),
+	s.said.Attributes = []any{
+		"sutra.tenant", c.Tenant, "sutra.process", p.Process.ID, "sutra.instance.id", c.ID.String(),
+		"sutra.deployment.id", string(p.Deployment), "sutra.claim.epoch", c.Epoch,
+		"sutra.step.activations", r.Activations,
 	}
 }
 
@@ -57,7 +56,7 @@ func (s *span) over(a Answer) {
 		s.said.Err = fault.Code(a.Fault.Code)
 	}
 	if s.trace.Sampled() {
-		s.said.Attributes = append(s.said.Attributes, slog.String("sutra.step.outcome", string(a.Outcome)), slog.String("sutra.instance.status", string(a.Status)))
+		s.said.Attributes = append(s.said.Attributes, "sutra.step.outcome", string(a.Outcome), "sutra.instance.status", string(a.Status))
 	}
 	s.end(s.said)
 }
@@ -80,7 +79,7 @@ func (l *lane) write(ctx context.Context, kind string, of []*span, write func(co
 		var end func(ports.Ending)
 		ctx, end = l.Watch.Span(ctx, ports.Span{Name: "commit", Parent: recorded[0]})
 		defer func() {
-			end(ports.Ending{Links: recorded[1:], Attributes: []slog.Attr{slog.Int("sutra.commit.steps", len(of))}})
+			end(ports.Ending{Links: recorded[1:], Attributes: []any{"sutra.commit.steps", len(of)}})
 		}()
 	}
 	began := l.Clock.Now()

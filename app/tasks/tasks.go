@@ -105,7 +105,7 @@ func (q *Queue) handed(ctx context.Context, tasks []ports.LockedTask) {
 		return
 	}
 	_, end := q.Watch.Span(ctx, ports.Span{Name: "receive tasks", Kind: ports.SpanConsumer})
-	out := ports.Ending{Attributes: []slog.Attr{slog.Int("messaging.batch.message_count", len(tasks))}}
+	out := ports.Ending{Attributes: []any{"messaging.batch.message_count", len(tasks)}}
 	for _, t := range tasks {
 		if trace := token.TraceOf(t.Task); trace != "" {
 			out.Links = append(out.Links, trace)

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"log/slog"
 	"net/url"
 	"strings"
 
@@ -18,20 +17,23 @@ func sending(e *ports.Emission) ports.Span {
 
 // sent says what became of an attempt. Where it went is told without what an address may hide: user, path and query.
 func sent(e *ports.Emission, r ports.Response, err error) ports.Ending {
-	out := ports.Ending{Err: err, Attributes: []slog.Attr{
-		slog.String("sutra.tenant", e.Tenant), slog.String("sutra.instance.id", e.Instance.String()), slog.String("sutra.emission.id", e.ID.String()),
+	out := ports.Ending{Err: err, Attributes: []any{
+		"sutra.tenant", e.Tenant, "sutra.emission.id", e.ID.String(),
 	}}
+	if !e.Instance.IsZero() {
+		out.Attributes = append(out.Attributes, "sutra.instance.id", e.Instance.String())
+	}
 	to, bad := url.Parse(e.Destination)
 	if bad != nil {
 		return out
 	}
-	out.Attributes = append(out.Attributes, slog.String("server.address", to.Hostname()))
+	out.Attributes = append(out.Attributes, "server.address", to.Hostname())
 	switch {
 	case !overHTTP(e):
-		out.Attributes = append(out.Attributes, slog.String("messaging.operation.type", "send"), slog.String("messaging.destination.name", e.Topic),
-			slog.String("messaging.message.id", e.ID.String()))
+		out.Attributes = append(out.Attributes, "messaging.operation.type", "send", "messaging.destination.name", e.Topic,
+			"messaging.message.id", e.ID.String())
 	case r.Status != 0:
-		out.Attributes = append(out.Attributes, slog.String("http.request.method", "POST"), slog.Int("http.response.status_code", r.Status))
+		out.Attributes = append(out.Attributes, "http.request.method", "POST", "http.response.status_code", r.Status)
 	}
 	return out
 }

@@ -101,7 +101,8 @@ type process struct {
 func (p process) run(ctx context.Context, more ...replica.Door) error {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(p.grace, cancel) })()
+	stopped := context.AfterFunc(ctx, func() { time.AfterFunc(p.grace, cancel) })
+	defer stopped()
 	err := p.Run(ctx, p.grace, append(more, p.server)...)
 	for _, s := range p.senders {
 		err = errors.Join(err, s.Close())
@@ -157,7 +158,7 @@ func assemble(ctx context.Context, s settings, store ports.Store, metrics *telem
 	callback := webhook.NewCallback(s.replica.SendTimeout, secret, s.replica.Callbacks.Allow, system.Now)
 	queues, streams := &rabbitmq.Sender{Now: system.Now}, &nats.Sender{}
 	secrets := system.Secrets{Brokers: s.brokers}
-	metrics.Backlog(store.Views(), store.Clock())
+	metrics.Backlog(store.Views(), store.Clock()) //nolint:contextcheck // a scrape brings no context
 	metrics.Pools(store.Pools)
 	r := replica.New(replica.Deps{
 		Store: store, Config: s.replica, Secrets: secrets, IDs: &system.IDs{}, Now: system.Now, Watch: watch, Log: log,
