@@ -34,7 +34,8 @@ type Deps struct {
 	Clock       ports.Clock
 	Watch       ports.Watch
 	Log         *slog.Logger
-	Keys        []Key                               // none: the API is closed
+	Keys        []Key // who may call; without keys and tokens the API is closed
+	Tokens      Tokens
 	Open        bool                                // every caller is an admin: only for loopback
 	MaxArchive  int64                               // bytes of a deploy's body
 	MaxPayload  int64                               // bytes of any other body

@@ -74,7 +74,7 @@ func TestProbesLeaveNoSpans(t *testing.T) {
 	for _, route := range (&Server{}).Routes() {
 		opened := 0
 		s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler), Clock: still{}, Watch: spying{opened: &opened}}}
-		knock(s, route, "")
+		knock(t, s, route, credential{})
 		want := 1
 		if route.Role == "" && route.Path != "/openapi.yaml" {
 			want = 0

@@ -50,6 +50,10 @@ func collect(d dialects.Dialect) (map[string]string, error) {
 			texts[fmt.Sprint(name, "-", part, "-bare")] = s.Text(d, part, 2, func(string) bool { return false }).SQL
 		}
 	}
+	texts["batch"], _ = d.Batch.Text([]dialects.Part{
+		{Name: "strict", SQL: texts["instance_guard-0"], Args: []any{"a", nil}, Types: []string{"text", "instant"}, Want: 1},
+		{Name: "counted", SQL: "SELECT N'a'", Want: -1, Count: true},
+	}, true)
 	files, err := fs.Glob(d.Migrations, "*.sql")
 	if err != nil {
 		return nil, err
