@@ -178,7 +178,7 @@ func assemble(ctx context.Context, s settings, store ports.Store, metrics *telem
 	if s.issuer != "" {
 		s.tokens.Verifier = oidc.New(oidc.Config{Issuer: s.issuer, KeysURL: s.keysURL, Transport: transport, Now: system.Now, Log: log})
 	}
-	server := httpapi.New(httpapi.Deps{
+	server := httpapi.New(httpapi.Deps{ //nolint:contextcheck // each request has a context of its own
 		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Migrator: r.Operator, Reviver: r.Operator, Audits: store.Audits(), Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
 		Health: r, Metrics: metrics.Handler(), Clock: store.Clock(), Watch: watch, Log: log, Keys: s.keys, Tokens: s.tokens, MaxArchive: s.replica.Archives.Archive, MaxPayload: s.replica.MaxPayload,
 		Duration: duration, Open: s.open,
