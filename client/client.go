@@ -19,13 +19,20 @@ import (
 // Client is a connection to a fleet. It may be shared.
 type Client struct {
 	base string
-	key  string
+	by   Credentials
 	http *http.Client
 }
 
-// New makes a client of the server at base (http://host:port) with an API key, which may be empty.
-func New(base, key string) *Client {
-	return &Client{base: strings.TrimSuffix(base, "/"), key: key, http: &http.Client{}}
+// Credentials prove who calls: with a key, or with a token.
+type Credentials struct {
+	Key string // empty: none
+	// Token is asked for each request, so that whoever makes tokens may keep one until it runs out. Nil: there is none.
+	Token func(context.Context) (string, error)
+}
+
+// New makes a client of the server at base (http://host:port).
+func New(base string, by Credentials) *Client {
+	return &Client{base: strings.TrimSuffix(base, "/"), by: by, http: &http.Client{}}
 }
 
 // Problem is what the server refused, and why.
@@ -218,8 +225,15 @@ func (c *Client) exchange(ctx context.Context, method, path, contentType string,
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
-	if c.key != "" {
-		req.Header.Set("X-Api-Key", c.key)
+	switch {
+	case c.by.Token != nil:
+		token, err := c.by.Token(ctx)
+		if err != nil {
+			return fmt.Errorf("get a token: %w", err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+	case c.by.Key != "":
+		req.Header.Set("X-Api-Key", c.by.Key)
 	}
 	res, err := c.http.Do(req)
 	if err != nil {

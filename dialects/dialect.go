@@ -52,6 +52,24 @@ type Lock struct {
 	Free string
 }
 
+// Batch says several statements as one text: one round trip for all of them. A whole transaction begins and commits in its text, so that no
+// client that stops can keep it open.
+type Batch struct {
+	Text     func(parts []Part, whole bool) (text string, args []any)
+	Answered func(error) bool // this error is the server's answer: of a whole transaction nothing stays
+	Args     int              // most arguments of one text
+}
+
+// Part is one statement of a batch.
+type Part struct {
+	Name  string
+	SQL   string
+	Args  []any    // as the driver takes them
+	Types []string // of the arguments that are cells of a group, ours; empty: the value tells
+	Want  int      // how many rows it has to hit, or the batch fails with the class Missed; -1: any number
+	Count bool     // how many it hit is answered, as a row of its own
+}
+
 // Dialect is one database, as a value.
 type Dialect struct {
 	Name       string
@@ -72,6 +90,7 @@ type Dialect struct {
 	Alone      func(url string) string // the DSN of what one process alone can open, beside a database that is not shared; empty: in memory
 	ByKey      string                  // over a group, how a tenant's condition ($0) is said so that no index is entered by it; empty: as it is
 	Together   bool                    // several statements travel as one text, and the driver answers each one's count
+	Batch      Batch                   // several statements travel as one text, which counts for itself; zero: one by one
 	Enter      string                  // first in every transaction, with the tenant or * as its argument; empty: nothing
 	Relax      string                  // in a transaction that need not wait for the disk; empty: nothing
 	Listen     string                  // on a connection of its own; empty: nothing

@@ -15,9 +15,11 @@ type Entrance struct {
 
 // Auth is how a door checks its callers. Secrets are resolved.
 type Auth struct {
-	Scheme string // none, apikey, bearer
-	Header string // apikey: where it is read
-	Key    string
+	Scheme   string // none, apikey, bearer
+	Header   string // apikey: where it is read
+	Key      string
+	Audience string            // bearer without a key: that a token has to be made for
+	Claims   map[string]string // what it has to claim, by the claims' paths
 }
 
 // Incoming is one message at a door.

@@ -69,6 +69,8 @@ type call struct {
 	scan func(row) error
 	hits *int
 	want int // rows that have to be hit; -1: any
+
+	types []string // of the arguments that are cells, where a batch names them
 }
 
 // calls says op in this database's words, for a transaction of tenant.
@@ -111,6 +113,9 @@ func (b book) group(out []call, s *dialects.Statement, o op, rows []any, n int) 
 	for part := range s.Parts {
 		text := b.text(s, part, n, o.args)
 		c := call{name: s.Name, sql: text.SQL, args: make([]any, 0, len(text.Args)+len(rows)), want: -1}
+		if b.dialect.Batch.Text != nil {
+			c.types = types(s, text, n)
+		}
 		for _, a := range text.Args {
 			switch a.Name {
 			case dialects.Expected:
@@ -136,6 +141,23 @@ func (b book) group(out []call, s *dialects.Statement, o op, rows []any, n int) 
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// types are our types of the arguments of a text; those of scalars are empty.
+func types(s *dialects.Statement, text dialects.Text, n int) []string {
+	var out []string
+	for _, a := range text.Args {
+		if a.Name != dialects.AllRows {
+			out = append(out, "")
+			continue
+		}
+		for range n {
+			for _, c := range s.Rows {
+				out = append(out, c.Type)
+			}
+		}
+	}
+	return out
 }
 
 func (b book) cells(into, rows []any, width int) []any {

@@ -12,7 +12,7 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// sqlxRunner runs a transaction statement by statement and counts rows as it goes.
+// sqlxRunner runs a transaction statement by statement and counts rows as it goes, or as one text where the dialect has one for it.
 type sqlxRunner struct {
 	book
 	writer, reader *sqlx.DB
@@ -20,6 +20,15 @@ type sqlxRunner struct {
 }
 
 func (r sqlxRunner) write(ctx context.Context, t tx) error {
+	if r.dialect.Batch.Text != nil {
+		calls, err := r.all(t.tenant, t.ops)
+		if err != nil || len(calls) == 0 {
+			return err
+		}
+		if r.fits(calls) == len(calls) {
+			return r.whole(ctx, calls)
+		}
+	}
 	return r.hold(ctx, t.tenant, func(run run) error { return run(t.ops...) })
 }
 
@@ -80,7 +89,7 @@ func (r sqlxRunner) together(ctx context.Context, conn *sqlx.Conn, on executor, 
 		case errors.Is(err, driver.ErrSkip): // too long for one packet
 			return r.each(ctx, on, calls)
 		case err != nil:
-			return r.troubled("one of "+calls[0].name+" to "+calls[len(calls)-1].name, err)
+			return r.troubled(span(calls), err)
 		}
 		for i, c := range calls {
 			if err := c.hit(int(counts[i])); err != nil {
@@ -89,22 +98,20 @@ func (r sqlxRunner) together(ctx context.Context, conn *sqlx.Conn, on executor, 
 		}
 		return nil
 	}
-	for _, o := range ops {
-		calls, err := r.calls(tenant, o)
-		if err != nil {
+	all, err := r.all(tenant, ops)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if c.scan == nil && !c.reads() {
+			batch = append(batch, c)
+			continue
+		}
+		if err := flush(); err != nil {
 			return err
 		}
-		for _, c := range calls {
-			if c.scan == nil && !c.reads() {
-				batch = append(batch, c)
-				continue
-			}
-			if err := flush(); err != nil {
-				return err
-			}
-			if err := r.each(ctx, on, []call{c}); err != nil {
-				return err
-			}
+		if err := r.each(ctx, on, []call{c}); err != nil {
+			return err
 		}
 	}
 	return flush()
@@ -158,16 +165,26 @@ type executor interface {
 }
 
 func (r sqlxRunner) run(ctx context.Context, on executor, tenant string, ops []op) error {
-	for _, o := range ops {
-		calls, err := r.calls(tenant, o)
-		if err != nil {
-			return err
-		}
-		if err := r.each(ctx, on, calls); err != nil {
-			return err
-		}
+	calls, err := r.all(tenant, ops)
+	if err != nil {
+		return err
 	}
-	return nil
+	if r.dialect.Batch.Text != nil {
+		return r.batches(ctx, on, calls)
+	}
+	return r.each(ctx, on, calls)
+}
+
+// all says every op.
+func (r sqlxRunner) all(tenant string, ops []op) (calls []call, err error) {
+	for _, o := range ops {
+		more, err := r.calls(tenant, o)
+		if err != nil {
+			return nil, err
+		}
+		calls = append(calls, more...)
+	}
+	return calls, nil
 }
 
 func (r sqlxRunner) each(ctx context.Context, on executor, calls []call) error {
@@ -197,12 +214,18 @@ func one(ctx context.Context, on executor, c call) (n int, err error) {
 		return 0, err
 	}
 	defer rows.Close()
+	return readSet(rows, c.scan)
+}
+
+// readSet reads one set of rows to its end, and counts them.
+func readSet(rows *sql.Rows, scan func(row) error) (n int, err error) {
 	line := cells{row: rows}
 	for ; rows.Next(); n++ {
-		if c.scan != nil {
-			if err := c.scan(&line); err != nil {
-				return n, err
-			}
+		if scan == nil {
+			continue
+		}
+		if err := scan(&line); err != nil {
+			return n, err
 		}
 	}
 	return n, rows.Err()

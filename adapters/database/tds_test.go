@@ -18,6 +18,7 @@ import (
 	"github.com/sutra-engine/sutra/dialects"
 	"github.com/sutra-engine/sutra/dialects/sqlserver"
 	"github.com/sutra-engine/sutra/ports"
+	"github.com/sutra-engine/sutra/ports/fault"
 )
 
 // tds is a server that speaks just enough of SQL Server's protocol (MS-TDS) to show what the driver does with its answers. It runs
@@ -210,7 +211,7 @@ func failed(number int32) []byte {
 func TestDriverTellsSQLServersNumbersApart(t *testing.T) {
 	d := sqlserver.Dialect()
 	for number, want := range map[int32]dialects.Class{
-		2627: dialects.Duplicate, 2601: dialects.Duplicate, 1205: dialects.Conflict, 51205: dialects.Conflict, 1222: dialects.Conflict, 3960: dialects.Conflict,
+		2627: dialects.Duplicate, 2601: dialects.Duplicate, 1205: dialects.Conflict, 51204: dialects.Missed, 51205: dialects.Conflict, 1222: dialects.Conflict, 3960: dialects.Conflict,
 		18456: dialects.Denied, 3906: dialects.ReadOnly, 2628: dialects.TooLong, 8152: dialects.TooLong, 547: dialects.Other,
 	} {
 		s := fakeSQLServer(t, func(string) reply { return reply{err: number} })
@@ -254,29 +255,40 @@ func TestNothingRunsAfterSQLServerHasRolledBack(t *testing.T) {
 	}
 }
 
-// TestStoreOnSQLServer starts one instance on a server that answers by script.
+func code(err error) string {
+	if err == nil {
+		return ""
+	}
+	return string(fault.Of(err).Code)
+}
+
+// TestStoreOnSQLServer starts one instance on a server that answers by script. The transaction is one request, which commits it.
 func TestStoreOnSQLServer(t *testing.T) {
 	const insert = "INSERT INTO sutra_instance"
+	absent := func(request string, other reply) reply {
+		if strings.Contains(request, insert) {
+			return other
+		}
+		return reply{} // asked: it is not there
+	}
 	for name, c := range map[string]struct {
-		answer          func(request string, nth int) reply
-		inserts, commit int
+		answer  func(request string, nth int) reply
+		inserts int
+		code    string // of the refusal
 	}{
-		"nothing happens": {func(string, int) reply { return reply{rows: 1} }, 1, 1},
+		"nothing happens": {func(string, int) reply { return reply{rows: 1} }, 1, ""},
 		"a deadlock": {func(request string, nth int) reply {
 			if strings.Contains(request, insert) && nth == 1 {
 				return reply{err: 1205, ended: true}
 			}
 			return reply{rows: 1}
-		}, 2, 1},
-		"a cut in the transaction": {func(request string, nth int) reply {
-			return reply{rows: 1, cut: strings.Contains(request, insert) && nth == 1}
-		}, 2, 1},
-		"a cut at the commit": {func(request string, nth int) reply {
-			if strings.Contains(request, "last_step") {
-				return reply{} // asked: it is not there
-			}
-			return reply{rows: 1, cut: request == "commit" && nth == 1}
-		}, 2, 2},
+		}, 2, ""},
+		"a cut before the answer": {func(request string, nth int) reply {
+			return absent(request, reply{rows: 1, cut: nth == 1})
+		}, 2, ""},
+		"a number nobody knows": {func(request string, _ int) reply {
+			return absent(request, reply{err: 547})
+		}, 1, "SUTRA.STORE.WRITE.REFUSED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
@@ -303,8 +315,12 @@ func TestStoreOnSQLServer(t *testing.T) {
 			got := store.Instances().Start(t.Context(), []ports.NewInstance{
 				{Ref: ports.Ref{Tenant: "t", ID: ports.ID{1}}, Pinned: true, Status: ports.Suspended, Snapshot: []byte("s")},
 			})[0]
-			if got.Outcome != ports.Done || s.count(insert) != c.inserts || s.count("commit") != c.commit {
-				t.Errorf("got %+v after %d inserts and %d commits, want done after %d and %d", got, s.count(insert), s.count("commit"), c.inserts, c.commit)
+			if (got.Outcome == ports.Done) != (c.code == "") || s.count(insert) != c.inserts || code(got.Err) != c.code {
+				t.Errorf("got %+v after %d inserts, want %q after %d", got, s.count(insert), c.code, c.inserts)
+			}
+			if s.count("COMMIT TRANSACTION") != c.inserts || s.count("begin")+s.count("commit") != 0 {
+				t.Errorf("of %d transactions, %d commit themselves; %d were begun and committed apart", c.inserts, s.count("COMMIT TRANSACTION"),
+					s.count("begin")+s.count("commit"))
 			}
 		})
 	}

@@ -52,10 +52,11 @@ func (b book) troubled(at string, err error) error {
 	return &trouble{class: class, at: at, err: err}
 }
 
-// uncertain marks an error that came out of COMMIT without an answer of the server.
+// uncertain marks an error that came out of COMMIT without an answer of the server. A transaction that ended before COMMIT was sent has
+// been rolled back.
 func (b book) uncertain(err error) error {
 	err = b.troubled("commit", err)
-	if t, ok := errors.AsType[*trouble](err); ok {
+	if t, ok := errors.AsType[*trouble](err); ok && !errors.Is(err, sql.ErrTxDone) {
 		t.uncertain = t.class == dialects.Other || t.class == dialects.Lost || t.class == dialects.Timeout
 	}
 	return err

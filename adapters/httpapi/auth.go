@@ -1,13 +1,19 @@
 package httpapi
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/uptrace/bunrouter"
 
+	"github.com/sutra-engine/sutra/adapters/oidc"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
@@ -22,10 +28,12 @@ const (
 	Worker  Role = "worker"
 )
 
-func (r Role) covers(need Role) bool {
-	rank := map[Role]int{Worker: 1, Operate: 2, Admin: 3}
-	return rank[r] > 0 && rank[r] >= rank[need]
-}
+func (r Role) covers(need Role) bool { return r.Known() && r.rank() >= need.rank() }
+
+// Known says that it is one of the three.
+func (r Role) Known() bool { return r.rank() > 0 }
+
+func (r Role) rank() int { return slices.Index([]Role{Worker, Operate, Admin}, r) + 1 }
 
 // Key is one API key. Its bytes are compared in constant time.
 type Key struct {
@@ -34,6 +42,20 @@ type Key struct {
 	Secret  string
 	Tenants []string // nil: all
 }
+
+// Tokens says which bearer tokens the API takes, and what their claims mean to it.
+type Tokens struct {
+	Verifier    *oidc.Verifier // nil: no token is taken
+	Audience    string         // that a token has to be made for
+	NameClaim   string         // whom the audit names; sub, where a token has it not
+	RoleClaim   string
+	Roles       map[string]Role // what a value of the role claim means; any other means nothing
+	TenantClaim string
+	Tenants     []string // of a token without the tenant claim; empty: it may do nothing
+}
+
+// anyTenant is the value of a tenant claim that stands for all.
+const anyTenant = "*"
 
 // Principal is who calls.
 type Principal struct {
@@ -56,7 +78,7 @@ func (s *Server) guarded(route Route) bunrouter.HandlerFunc {
 			return err
 		}
 		if !p.Role.covers(route.Role) {
-			return fault.AdminForbidden.With("this needs role %s; the key has role %s", route.Role, p.Role)
+			return fault.AdminForbidden.With("this needs role %s; %s has %s", route.Role, p.Name, cmp.Or(string(p.Role), "no role here"))
 		}
 		return route.handle(w, req, p)
 	}
@@ -66,10 +88,22 @@ func (s *Server) principal(req *http.Request) (Principal, error) {
 	switch {
 	case s.Open:
 		return Principal{Name: "anybody", Role: Admin}, nil
-	case len(s.Keys) == 0:
-		return Principal{}, fault.AdminClosed.With("no key is configured, so the API is closed; set sutra.admin.auth.keys")
+	case len(s.Keys) == 0 && s.Tokens.Verifier == nil:
+		return Principal{}, fault.AdminClosed.With("neither keys nor an issuer of tokens are configured, so the API is closed; set sutra.admin.auth.keys or sutra.admin.oidc.issuer")
 	}
-	given := sha256.Sum256([]byte(secret(req, "X-Api-Key")))
+	key, token := req.Header.Get("X-Api-Key"), bearer(req)
+	if p, ok := s.holder(cmp.Or(key, token)); ok {
+		return p, nil
+	}
+	if key != "" || token == "" || s.Tokens.Verifier == nil {
+		return Principal{}, fault.AdminUnknown.With("the credentials are missing or wrong; send a key in X-Api-Key, or a bearer token")
+	}
+	return s.Tokens.principal(req.Context(), token)
+}
+
+// holder is whose key this is. How long it takes tells nothing of the keys.
+func (s *Server) holder(key string) (Principal, bool) {
+	given := sha256.Sum256([]byte(key))
 	var found *Key
 	for i := range s.Keys {
 		want := sha256.Sum256([]byte(s.Keys[i].Secret))
@@ -78,16 +112,67 @@ func (s *Server) principal(req *http.Request) (Principal, error) {
 		}
 	}
 	if found == nil {
-		return Principal{}, fault.AdminUnknown.With("the key is missing or wrong; send it in X-Api-Key or as a bearer token")
+		return Principal{}, false
 	}
-	return Principal{Name: found.Name, Role: found.Role, Tenants: found.Tenants}, nil
+	return Principal{Name: found.Name, Role: found.Role, Tenants: found.Tenants}, true
 }
 
-// secret reads a key from its header, or from a bearer token.
-func secret(req *http.Request, header string) string {
-	if key := req.Header.Get(header); key != "" {
-		return key
+// bearer reads the token of a request, which may be an API key as well.
+func bearer(req *http.Request) string {
+	scheme, token, _ := strings.Cut(req.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
 	}
-	token, _ := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
-	return token
+	return strings.TrimSpace(token)
+}
+
+// principal is whom a token names, with the highest of its roles.
+func (t Tokens) principal(ctx context.Context, token string) (Principal, error) {
+	claims, err := t.verify(ctx, token, t.Audience, fault.AdminUnknown)
+	if err != nil {
+		return Principal{}, err
+	}
+	p := Principal{Name: cmp.Or(claims.Text(t.NameClaim), claims.Text("sub"))}
+	for _, value := range claims.Values(t.RoleClaim) {
+		if role := t.Roles[value]; role.covers(p.Role) {
+			p.Role = role
+		}
+	}
+	tenants := claims.Values(t.TenantClaim)
+	if len(tenants) == 0 {
+		tenants = t.Tenants
+	}
+	if len(tenants) == 0 {
+		return p, fault.AdminForbidden.With("the token of %s names no tenant in its claim %s", p.Name, t.TenantClaim)
+	}
+	if !slices.Contains(tenants, anyTenant) {
+		p.Tenants = tenants
+	}
+	return p, nil
+}
+
+// admit checks a token at a channel's door: it has to be made for the channel's audience, and to claim what the channel asks for.
+func (t Tokens) admit(ctx context.Context, a ports.Auth, token string) error {
+	if t.Verifier == nil {
+		return fault.AdminClosed.With("this channel takes bearer tokens, and no issuer of them is configured here; set sutra.admin.oidc.issuer")
+	}
+	claims, err := t.verify(ctx, token, a.Audience, fault.Unauthorized)
+	if err != nil {
+		return err
+	}
+	for _, path := range slices.Sorted(maps.Keys(a.Claims)) {
+		if !slices.Contains(claims.Values(path), a.Claims[path]) {
+			return fault.Forbidden.With("this channel asks for tokens whose claim %s has %q", path, a.Claims[path])
+		}
+	}
+	return nil
+}
+
+// verify answers a token's claims, or why it is refused, under a code of the caller's.
+func (t Tokens) verify(ctx context.Context, token, audience string, refused fault.Code) (oidc.Claims, error) {
+	claims, err := t.Verifier.Verify(ctx, token, audience)
+	if err != nil && !errors.Is(err, fault.KeysUnavailable) {
+		return nil, refused.With("the bearer token is refused: %w", err)
+	}
+	return claims, err
 }

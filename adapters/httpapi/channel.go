@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,10 +25,10 @@ func (s *Server) channel(w http.ResponseWriter, req bunrouter.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := admit(entrance.Auth, req.Request); err != nil {
+	if err := s.admit(entrance.Auth, req.Request); err != nil {
 		return err
 	}
-	in, err := incoming(w, req.Request, entrance.Limit)
+	in, err := incoming(w, req.Request, entrance)
 	if err != nil {
 		return err
 	}
@@ -39,14 +40,17 @@ func (s *Server) channel(w http.ResponseWriter, req bunrouter.Request) error {
 	return answer(w, receipt)
 }
 
-// admit checks a channel's callers, in constant time.
-func admit(a ports.Auth, req *http.Request) error {
-	if a.Scheme == "none" {
+// admit checks a channel's callers: by their token, or by its key, in constant time.
+func (s *Server) admit(a ports.Auth, req *http.Request) error {
+	switch {
+	case a.Scheme == "none":
 		return nil
+	case a.Audience != "":
+		return s.Tokens.admit(req.Context(), a, bearer(req))
 	}
-	given := req.Header.Get(a.Header)
-	if a.Scheme == "bearer" {
-		given, _ = strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
+	given := bearer(req)
+	if a.Scheme != "bearer" {
+		given = req.Header.Get(a.Header)
 	}
 	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(a.Key))
 	if a.Key == "" || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
@@ -56,8 +60,8 @@ func admit(a ports.Auth, req *http.Request) error {
 }
 
 // incoming reads a request as a message. Headers that prove who calls stay outside.
-func incoming(w http.ResponseWriter, req *http.Request, limit int64) (ports.Incoming, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, limit))
+func incoming(w http.ResponseWriter, req *http.Request, at ports.Entrance) (ports.Incoming, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, at.Limit))
 	if err != nil {
 		return ports.Incoming{}, err
 	}
@@ -65,14 +69,11 @@ func incoming(w http.ResponseWriter, req *http.Request, limit int64) (ports.Inco
 	if key := req.Header.Get("Idempotency-Key"); key != "" {
 		in.EventID = []byte(key)
 	}
-	names := make([]string, 0, len(req.Header))
-	for name := range req.Header {
-		if name != "Authorization" && name != "Cookie" && name != "X-Api-Key" {
-			names = append(names, name)
+	proofs := []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", http.CanonicalHeaderKey(at.Auth.Header)}
+	for _, name := range slices.Sorted(maps.Keys(req.Header)) {
+		if slices.Contains(proofs, name) {
+			continue
 		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
 		in.Headers = append(in.Headers, ports.Header{Name: name, Value: strings.Join(req.Header[name], ", ")})
 	}
 	return in, nil

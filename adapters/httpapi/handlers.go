@@ -330,11 +330,11 @@ func (s *Server) signal(w http.ResponseWriter, req bunrouter.Request, p Principa
 
 // call reads an API call that is a message: its body, and the one tenant it is for.
 func (s *Server) call(w http.ResponseWriter, req bunrouter.Request, p Principal) (string, ports.Incoming, error) {
-	in, err := incoming(w, req.Request, s.MaxPayload)
-	if err != nil {
-		return "", in, err
-	}
 	tenant, err := p.tenant(req)
+	if err != nil {
+		return "", ports.Incoming{}, err
+	}
+	in, err := incoming(w, req.Request, ports.Entrance{Limit: s.MaxPayload})
 	in.Tenant, in.Received = tenant, s.Clock.Now()
 	return tenant, in, err
 }
@@ -348,7 +348,7 @@ func (p Principal) tenant(req bunrouter.Request) (string, error) {
 	case tenant == "":
 		return "", fault.RequestInvalid.With("say which tenant: ?tenant=NAME")
 	case p.Tenants != nil && !slices.Contains(p.Tenants, tenant):
-		return "", fault.AdminForbidden.With("this key may not act for tenant %q", tenant)
+		return "", fault.AdminForbidden.With("you may not act for tenant %q", tenant)
 	}
 	return tenant, nil
 }

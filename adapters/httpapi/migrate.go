@@ -115,7 +115,7 @@ func migrationFilter(in wire.MigrationBatch, p Principal) (ports.InstanceQuery, 
 	}
 	if tenant := in.Filter.Tenant; tenant != "" {
 		if p.Tenants != nil && !slices.Contains(p.Tenants, tenant) {
-			return q, fault.AdminForbidden.With("this key may not act for tenant %q", tenant)
+			return q, fault.AdminForbidden.With("you may not act for tenant %q", tenant)
 		}
 		q.Tenants = []string{tenant}
 	}

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 
@@ -20,25 +19,24 @@ func TestOpenAPIDescribesTheRoutes(t *testing.T) {
 	if err := yaml.Unmarshal(openAPI, &doc); err != nil {
 		t.Fatal(err)
 	}
-	described := map[string]string{}
+	roles := map[string]string{}
 	for path, methods := range doc.Paths {
 		for method, op := range methods {
-			described[strings.ToUpper(method)+" "+path] = op.Role
+			roles[strings.ToUpper(method)+" "+path] = op.Role
 			if open := op.Security != nil && len(*op.Security) == 0; open != (op.Role == "") || op.Summary == "" {
 				t.Errorf("%s %s: role %q, open %v, summary %q", method, path, op.Role, open, op.Summary)
 			}
 		}
 	}
-	parameter := regexp.MustCompile(`:([a-z]+)`)
 	for _, r := range (&Server{}).Routes() {
-		name := r.Method + " " + parameter.ReplaceAllString(r.Path, "{$1}")
-		role, ok := described[name]
+		name := r.Method + " " + described(r.Path)
+		role, ok := roles[name]
 		if !ok || role != string(r.Role) {
 			t.Errorf("%s: described %v with role %q, the route has %q", name, ok, role, r.Role)
 		}
-		delete(described, name)
+		delete(roles, name)
 	}
-	for name := range described {
+	for name := range roles {
 		t.Errorf("%s is described and no route", name)
 	}
 }

@@ -32,11 +32,19 @@ func (s *Server) problems(next bunrouter.HandlerFunc) bunrouter.HandlerFunc {
 			h.Set("Retry-After", retryAfter)
 		}
 		if p.Status == http.StatusUnauthorized {
-			h.Set("WWW-Authenticate", `Bearer realm="sutra"`)
+			h.Set("WWW-Authenticate", challenge(req.Request))
 		}
 		w.WriteHeader(p.Status)
 		return json.NewEncoder(w).Encode(p)
 	}
+}
+
+// challenge says how to prove who calls (RFC 6750, section 3): a request that brought a token is told that it is not a good one.
+func challenge(req *http.Request) string {
+	if bearer(req) == "" {
+		return `Bearer realm="sutra"`
+	}
+	return `Bearer realm="sutra", error="invalid_token"`
 }
 
 func problem(err error) wire.Problem {

@@ -32,7 +32,8 @@ type Deps struct {
 	Metrics     http.Handler
 	Clock       ports.Clock
 	Log         *slog.Logger
-	Keys        []Key                               // none: the API is closed
+	Keys        []Key // who may call; without keys and tokens the API is closed
+	Tokens      Tokens
 	Open        bool                                // every caller is an admin: only for loopback
 	MaxArchive  int64                               // bytes of a deploy's body
 	MaxPayload  int64                               // bytes of any other body

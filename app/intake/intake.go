@@ -70,7 +70,7 @@ func (i *Intake) Enter(ctx context.Context, address string) (ports.Entrance, err
 		e.Limit = i.MaxPayload
 	}
 	a := door.Channel.Auth
-	e.Auth = ports.Auth{Scheme: a.Scheme, Header: a.Header}
+	e.Auth = ports.Auth{Scheme: a.Scheme, Header: a.Header, Audience: a.Audience, Claims: a.Claims}
 	if a.Key != "" {
 		key, err := i.Secrets.Resolve(a.Key)
 		if err != nil {

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +33,9 @@ type settings struct {
 	grace          time.Duration
 	migrate        bool
 	keys           []httpapi.Key
+	tokens         httpapi.Tokens // its verifier is made from issuer and keysURL
+	issuer         string
+	keysURL        string
 	callbackSecret string
 	poll           bool              // never listen for changes
 	brokers        map[string]string // addresses by name; references are resolved when they are used
@@ -43,6 +48,10 @@ func defaults() settings {
 	return settings{
 		listen: ":8080", grace: 25 * time.Second, patience: time.Minute, maxConns: max(8, 4*runtime.GOMAXPROCS(0)),
 		replica: replica.Default(runtime.GOMAXPROCS(0)),
+		tokens: httpapi.Tokens{
+			NameClaim: "sub", RoleClaim: "roles", TenantClaim: "tenants",
+			Roles: map[string]httpapi.Role{"admin": httpapi.Admin, "operate": httpapi.Operate, "worker": httpapi.Worker},
+		},
 	}
 }
 
@@ -109,7 +118,15 @@ func properties() []property {
 			s.replica.Limits.Step.History = level
 			return nil
 		}},
-		{"sutra.admin.auth.keys", "API keys: role[=owner]:key[@tenant+tenant], by commas; the owner is whom the audit names; unset: the API is closed", setKeys},
+		{"sutra.admin.auth.keys", "API keys: role[=owner]:key[@tenant+tenant], by commas; the owner is whom the audit names; without keys and an issuer the API is closed", setKeys},
+		{"sutra.admin.oidc.issuer", "issuer of bearer tokens, exactly as they name it; also of those that channels take", address(func(s *settings) *string { return &s.issuer })},
+		{"sutra.admin.oidc.audience", "audience that a token has to be made for to use the API", text(func(s *settings) *string { return &s.tokens.Audience })},
+		{"sutra.admin.oidc.jwks-url", "where the issuer's public keys are (what its discovery document says)", address(func(s *settings) *string { return &s.keysURL })},
+		{"sutra.admin.oidc.name-claim", "claim of a token that the audit names its holder by (sub)", text(func(s *settings) *string { return &s.tokens.NameClaim })},
+		{"sutra.admin.oidc.role-claim", "claim with a token's roles; one inside another by its path, as realm_access.roles (roles)", text(func(s *settings) *string { return &s.tokens.RoleClaim })},
+		{"sutra.admin.oidc.roles", "what values of the role claim mean: role=value, by commas (admin=admin,operate=operate,worker=worker)", setRoles},
+		{"sutra.admin.oidc.tenant-claim", "claim with a token's tenants, or * for all (tenants)", text(func(s *settings) *string { return &s.tokens.TenantClaim })},
+		{"sutra.admin.oidc.tenants", "tenants of tokens without that claim: tenant+tenant, or *; unset: such tokens may do nothing", setTenants},
 		{"sutra.shutdown.grace", "how long stopping may take (PT25S)", span(func(s *settings) *time.Duration { return &s.grace })},
 		{"sutra.log.level", "debug, info, warn, error (info)", func(s *settings, v string) error { return s.logLevel.UnmarshalText([]byte(v)) }},
 	}
@@ -191,7 +208,7 @@ func setKeys(s *settings, v string) error {
 		role, secret, ok := strings.Cut(strings.TrimSpace(part), ":")
 		role, owner, _ := strings.Cut(role, "=")
 		r := httpapi.Role(role)
-		if !ok || secret == "" || r != httpapi.Admin && r != httpapi.Operate && r != httpapi.Worker {
+		if !ok || secret == "" || !r.Known() {
 			return errors.New("use role:key, with role admin, operate or worker")
 		}
 		if owner == "" {
@@ -202,6 +219,41 @@ func setKeys(s *settings, v string) error {
 			key.Secret, key.Tenants = secret[:at], strings.Split(secret[at+1:], "+")
 		}
 		s.keys = append(s.keys, key)
+	}
+	return nil
+}
+
+// address reads the URL of a service that is asked over HTTP.
+func address(at func(*settings) *string) func(*settings, string) error {
+	return func(s *settings, v string) error {
+		u, err := url.Parse(v)
+		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			return errors.New("use a URL, as https://login.example.com/realms/sutra")
+		}
+		*at(s) = v
+		return nil
+	}
+}
+
+func setRoles(s *settings, v string) error {
+	s.tokens.Roles = map[string]httpapi.Role{}
+	for part := range strings.SplitSeq(v, ",") {
+		role, value, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok || value == "" || !httpapi.Role(role).Known() {
+			return errors.New("use role=value, with role admin, operate or worker")
+		}
+		if other, twice := s.tokens.Roles[value]; twice {
+			return fmt.Errorf("%q is %s already; a value means one role", value, other)
+		}
+		s.tokens.Roles[value] = httpapi.Role(role)
+	}
+	return nil
+}
+
+func setTenants(s *settings, v string) error {
+	s.tokens.Tenants = strings.Split(v, "+")
+	if slices.Contains(s.tokens.Tenants, "") {
+		return errors.New("use tenant+tenant, or *")
 	}
 	return nil
 }
@@ -267,6 +319,9 @@ func (s settings) check() error {
 	if s.replica.SendTimeout >= s.replica.OutboxClaimTimeout/2 {
 		return fault.PropertyInvalid.With("sutra.outbox.send-timeout is %v: it has to be less than half of sutra.outbox.claim-timeout (%v)",
 			s.replica.SendTimeout, s.replica.OutboxClaimTimeout)
+	}
+	if (s.issuer == "") != (s.tokens.Audience == "") || s.issuer == "" && s.keysURL != "" {
+		return fault.PropertyInvalid.With("sutra.admin.oidc.issuer is %q and sutra.admin.oidc.audience is %q: tokens are taken by both, so set both or neither", s.issuer, s.tokens.Audience)
 	}
 	if s.replica.Abandoned < time.Second {
 		return fault.PropertyInvalid.With("sutra.deployments.operation-timeout is %v: it has to be a second at least", s.replica.Abandoned)

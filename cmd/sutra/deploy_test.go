@@ -17,8 +17,8 @@ const deployFolder = "../../deploy"
 // TestDeployNamesSettingsThatExist: whatever deploy/ sets is a setting of this program, by its key or by its variable.
 func TestDeployNamesSettingsThatExist(t *testing.T) {
 	known := map[string]bool{
-		"SUTRA_DB_PASSWORD": true,                    // of the compose files themselves
-		"SUTRA_URL":         true, "SUTRA_KEY": true, // of the commands that talk to a server
+		"SUTRA_DB_PASSWORD": true,                                         // of the compose files themselves
+		"SUTRA_URL":         true, "SUTRA_KEY": true, "SUTRA_TOKEN": true, // of the commands that talk to a server
 	}
 	for _, p := range properties() {
 		known[p.key], known[envOf(p.key)] = true, true

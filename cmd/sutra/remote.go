@@ -19,7 +19,7 @@ import (
 )
 
 // remote gives a command the flags that say which server, and how to print.
-type remote struct{ url, key *string }
+type remote struct{ url, key, token *string }
 
 func reach(cmd *cobra.Command) (remote, *bool) {
 	server, ok := os.LookupEnv("SUTRA_URL")
@@ -27,13 +27,25 @@ func reach(cmd *cobra.Command) (remote, *bool) {
 		server = "http://127.0.0.1:8080"
 	}
 	r := remote{
-		url: cmd.Flags().String("server", server, "address of a replica (SUTRA_URL)"),
-		key: cmd.Flags().String("key", os.Getenv("SUTRA_KEY"), "API key (SUTRA_KEY)"),
+		url:   cmd.Flags().String("server", server, "address of a replica (SUTRA_URL)"),
+		key:   cmd.Flags().String("key", "", "API key (SUTRA_KEY)"),
+		token: cmd.Flags().String("token", "", "bearer token (SUTRA_TOKEN)"),
 	}
 	return r, cmd.Flags().Bool("json", false, "print JSON")
 }
 
-func (r remote) client() *client.Client { return client.New(*r.url, *r.key) }
+// client proves who calls by a flag, else by the environment. Secrets are no defaults of flags, which the help would show.
+func (r remote) client() *client.Client {
+	key, token := *r.key, *r.token
+	if key == "" && token == "" {
+		key, token = os.Getenv("SUTRA_KEY"), os.Getenv("SUTRA_TOKEN")
+	}
+	by := client.Credentials{Key: key}
+	if token != "" {
+		by.Token = func(context.Context) (string, error) { return token, nil }
+	}
+	return client.New(*r.url, by)
+}
 
 // told turns a server's refusal into a coded fault, for the exit code; what is no refusal is a server that cannot be reached.
 func told(err error) error {

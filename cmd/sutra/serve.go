@@ -16,6 +16,7 @@ import (
 	"github.com/sutra-engine/sutra/adapters/database"
 	"github.com/sutra-engine/sutra/adapters/httpapi"
 	"github.com/sutra-engine/sutra/adapters/nats"
+	"github.com/sutra-engine/sutra/adapters/oidc"
 	"github.com/sutra-engine/sutra/adapters/rabbitmq"
 	"github.com/sutra-engine/sutra/adapters/system"
 	"github.com/sutra-engine/sutra/adapters/telemetry"
@@ -90,6 +91,7 @@ func open(ctx context.Context, s settings, watch ports.Watch, log *slog.Logger) 
 type process struct {
 	*replica.Replica
 	server   *httpapi.Server
+	tokens   *oidc.Verifier // nil: none is taken
 	listener net.Listener
 	grace    time.Duration
 	senders  []io.Closer
@@ -97,7 +99,11 @@ type process struct {
 
 // run serves until ctx ends, through the process's own door and more.
 func (p process) run(ctx context.Context, more ...replica.Door) error {
-	err := p.Run(ctx, p.grace, append(more, p.server)...)
+	more = append(more, p.server)
+	if p.tokens != nil {
+		more = append(more, p.tokens)
+	}
+	err := p.Run(ctx, p.grace, more...)
 	for _, s := range p.senders {
 		err = errors.Join(err, s.Close())
 	}
@@ -135,12 +141,15 @@ func assemble(ctx context.Context, s settings, store ports.Store, metrics *telem
 		},
 		Brokers: map[channel.Transport]ports.Broker{channel.RabbitMQ: rabbitmq.Broker{Now: system.Now}, channel.NATS: nats.Broker{}},
 	})
+	if s.issuer != "" {
+		s.tokens.Verifier = oidc.New(oidc.Config{Issuer: s.issuer, KeysURL: s.keysURL, Transport: transport, Now: system.Now, Log: log})
+	}
 	server := httpapi.New(httpapi.Deps{
 		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Migrator: r.Operator, Reviver: r.Operator, Audits: store.Audits(), Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
-		Health: r, Metrics: metrics.Handler(), Clock: store.Clock(), Log: log, Keys: s.keys, MaxArchive: s.replica.Archives.Archive, MaxPayload: s.replica.MaxPayload,
+		Health: r, Metrics: metrics.Handler(), Clock: store.Clock(), Log: log, Keys: s.keys, Tokens: s.tokens, MaxArchive: s.replica.Archives.Archive, MaxPayload: s.replica.MaxPayload,
 		Duration: duration, Open: s.open,
 	}, listener)
-	return process{r, server, listener, s.grace, []io.Closer{queues, streams}}, nil
+	return process{r, server, s.tokens.Verifier, listener, s.grace, []io.Closer{queues, streams}}, nil
 }
 
 func migrate() *cobra.Command {

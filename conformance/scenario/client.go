@@ -21,6 +21,7 @@ import (
 type Request struct {
 	Method, Path string
 	Key          string // X-Api-Key
+	Token        string // behind Authorization: Bearer
 	Event        string // Idempotency-Key
 	Kind         string // Content-Type
 	Body         []byte
@@ -63,6 +64,9 @@ func (r *Replica) Call(q Request) (Answer, error) {
 		if value != "" {
 			req.Header.Set(name, value)
 		}
+	}
+	if q.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+q.Token)
 	}
 	client := http.Client{Timeout: patience}
 	res, err := client.Do(req)

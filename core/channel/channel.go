@@ -74,9 +74,11 @@ type Channel struct {
 
 // Auth is who may use a channel's door, and with what the engine goes out.
 type Auth struct {
-	Scheme string // none, apikey, bearer
-	Header string
-	Key    string // a reference
+	Scheme   string            // none, apikey, bearer
+	Header   string            // apikey: where the key is
+	Key      string            // a reference
+	Audience string            // bearer instead of a key: a token of the configured issuer that is made for it; who is trusted no package says
+	Claims   map[string]string // what such a token has to claim, by the claims' paths
 }
 
 // From is where a broker's channel takes its messages from.

@@ -44,9 +44,11 @@ type entry struct {
 }
 
 type auth struct {
-	Scheme string `yaml:"scheme"`
-	Header string `yaml:"header"`
-	Key    string `yaml:"key"`
+	Scheme   string            `yaml:"scheme"`
+	Header   string            `yaml:"header"`
+	Key      string            `yaml:"key"`
+	Audience string            `yaml:"audience"`
+	Claims   map[string]string `yaml:"claims"`
 }
 
 // Read reads channels.yaml and answers every violation at once. Channels are usable only when there is none.
@@ -153,6 +155,9 @@ func (c *Channel) check(r *refusals, e entry) {
 	if c.Transport == HTTP && c.Bind != "" {
 		c.checkDoor(r)
 	}
+	if c.Transport == HTTP && (c.Bind != "" || e.Auth != nil) {
+		c.checkAuth(r)
+	}
 	if c.Transport.Brokered() {
 		c.checkBroker(r, e)
 	} else if c.To != "" {
@@ -234,19 +239,39 @@ func (c *Channel) checkDoor(r *refusals) {
 	if _, path, _ := strings.Cut(c.Bind, " "); reserved(path) {
 		r.add(fault.ChannelInvalid, "the path %s belongs to the engine; use another", path)
 	}
-	switch c.Auth.Scheme {
+}
+
+// checkAuth holds each scheme to what it can mean: what would be ignored is refused.
+func (c *Channel) checkAuth(r *refusals) {
+	a := &c.Auth
+	tokens := a.Scheme == "bearer" && a.Key == "" && (a.Audience != "" || len(a.Claims) > 0)
+	switch a.Scheme {
 	case "none":
-	case "apikey", "bearer":
-		if c.Auth.Scheme == "apikey" && c.Auth.Header == "" {
-			c.Auth.Header = "X-Api-Key"
+		if a.Key != "" {
+			r.add(fault.ChannelInvalid, "auth.key means nothing with scheme none; leave it out, or use apikey or bearer")
 		}
-		if !IsReference(c.Auth.Key) {
+	case "apikey", "bearer":
+		if !tokens && !IsReference(a.Key) {
 			r.add(fault.SecretLiteral, "auth.key is no reference; secrets never travel in a package: use env:NAME or file:PATH")
 		}
 	case "":
 		r.add(fault.ChannelInvalid, "says nothing of auth; a door without a lock is said out loud: auth: {scheme: none}")
 	default:
-		r.add(fault.ChannelInvalid, "auth.scheme is %q; use apikey, bearer or none", c.Auth.Scheme)
+		r.add(fault.ChannelInvalid, "auth.scheme is %q; use apikey, bearer or none", a.Scheme)
+	}
+	switch {
+	case a.Scheme == "apikey" && a.Header == "":
+		a.Header = "X-Api-Key"
+	case a.Scheme != "apikey" && a.Header != "":
+		r.add(fault.ChannelInvalid, "auth.header is for scheme apikey; leave it out")
+	}
+	switch {
+	case tokens && c.Bind == "":
+		r.add(fault.ChannelInvalid, "auth.audience is for doors; over a url the engine goes out with auth.key")
+	case tokens && a.Audience == "":
+		r.add(fault.ChannelInvalid, "auth.claims without auth.audience; name the audience that tokens have to be made for")
+	case !tokens && (a.Audience != "" || len(a.Claims) > 0):
+		r.add(fault.ChannelInvalid, "auth.audience and auth.claims are for scheme bearer without a key; leave out one or the other")
 	}
 }
 

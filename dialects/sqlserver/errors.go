@@ -17,6 +17,8 @@ func classify(err error) dialects.Class {
 	switch e.Number {
 	case 2627, 2601:
 		return dialects.Duplicate
+	case missed:
+		return dialects.Missed
 	case 1205, 51205, 3960, 3961, 1222, 1204: // deadlock, one over an application lock, snapshot conflicts, lock timeout, no locks left
 		return dialects.Conflict
 	case 18456, 18452, 229, 262, 916: // login failed, no permission, no user of this database

@@ -45,6 +45,7 @@ func Dialect() dialects.Dialect {
 			Update: "UPDATE $2 SET $3 FROM $1 AS $2 CROSS JOIN :rows AS r WHERE $4",
 			Delete: "DELETE $2 FROM $1 AS $2 CROSS JOIN :rows AS r WHERE $3",
 		},
+		Batch:    dialects.Batch{Text: batch, Answered: answered, Args: 2000}, // of 2,100 parameters
 		Arg:      arg,
 		Classify: classify,
 		DSN:      dsn,

@@ -45,6 +45,7 @@ const (
 	EventIDMissing  Code = "SUTRA.INTAKE.EVENT_ID.MISSING"
 	RequestInvalid  Code = "SUTRA.INTAKE.REQUEST.INVALID"
 	Unauthorized    Code = "SUTRA.INTAKE.AUTH.UNAUTHORIZED"
+	Forbidden       Code = "SUTRA.INTAKE.AUTH.FORBIDDEN"
 
 	SendFailed  Code = "SUTRA.DELIVER.SEND.FAILED"
 	SendRefused Code = "SUTRA.DELIVER.SEND.REFUSED"
@@ -130,6 +131,7 @@ const (
 	AdminClosed     Code = "SUTRA.ADMIN.AUTH.NOT_CONFIGURED"
 	AdminUnknown    Code = "SUTRA.ADMIN.AUTH.UNAUTHORIZED"
 	AdminForbidden  Code = "SUTRA.ADMIN.AUTH.FORBIDDEN"
+	KeysUnavailable Code = "SUTRA.AUTH.KEYS.UNAVAILABLE"
 
 	RouteUnknown Code = "SUTRA.HTTP.ROUTE.UNKNOWN"
 	MethodWrong  Code = "SUTRA.HTTP.METHOD.NOT_ALLOWED"
@@ -171,6 +173,7 @@ var table = append([]Entry{
 	{EventIDMissing, Reject, 400},
 	{RequestInvalid, Reject, 400},
 	{Unauthorized, Reject, 401},
+	{Forbidden, Reject, 403},
 	{SendFailed, Redeliver, 502},
 	{SendRefused, Reject, 502},
 	{SecretUnset, Operator, 503},
@@ -250,6 +253,7 @@ var table = append([]Entry{
 	{AdminClosed, Operator, 503},
 	{AdminUnknown, Reject, 401},
 	{AdminForbidden, Reject, 403},
+	{KeysUnavailable, Redeliver, 503},
 	{RouteUnknown, Reject, 404},
 	{MethodWrong, Reject, 405},
 }, modelTable...)

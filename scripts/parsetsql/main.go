@@ -54,6 +54,10 @@ func collect(d dialects.Dialect) (map[string]string, error) {
 	for _, c := range d.Checks {
 		texts["check-"+strings.ReplaceAll(c.Name, " ", "-")] = c.Text(300, 8)
 	}
+	texts["batch"], _ = d.Batch.Text([]dialects.Part{
+		{Name: "strict", SQL: texts["instance_guard-0"], Args: []any{"a", nil}, Types: []string{"text", "instant"}, Want: 1},
+		{Name: "counted", SQL: "SELECT N'a'", Want: -1, Count: true},
+	}, true)
 	files, err := fs.Glob(d.Migrations, "*.sql")
 	if err != nil {
 		return nil, err
