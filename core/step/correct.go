@@ -24,7 +24,7 @@ func Correct(p *Program, c Claimed, variables feel.Context) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	r := newRun(p, s, c.Claim.Ref, c.Step, c.At)
+	r := newRun(p, s, c)
 	r.setVariables(&Event{Kind: KindSetVariables, Payload: variables})
 	if r.conditional > 0 { // they are asked when it goes on
 		r.deliver(ports.KindWake, r.ref.ID, 0, Event{})

@@ -20,7 +20,7 @@ func restore(p *Program, c Claimed, event KeptEvent) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	r := newRun(p, s, c.Claim.Ref, c.Step, c.At)
+	r := newRun(p, s, c)
 	r.revive(event)
 	if !r.waiting() && len(r.effects.deliveries) == 0 {
 		return Result{Err: fault.ResumeStuck.With("it failed as it started: without that event nothing could ever drive it; resume it with the event, or cancel it")}
