@@ -94,6 +94,7 @@ func (i *Intake) Take(ctx context.Context, in ports.Incoming) (ports.Receipt, er
 		if err != nil {
 			return ports.Receipt{}, err
 		}
+		m.Trace = i.Watch.Trace(ctx)
 		return i.take(ctx, &m)
 	})
 }

@@ -34,7 +34,7 @@ func (i *Intake) Start(ctx context.Context, tenant, module, process string, in p
 			Start: &lane.Start{Program: served.Programs[process], Begin: step.Begin{
 				Ref: ports.Ref{Tenant: tenant, ID: i.IDs.New()},
 				Event: step.Event{
-					Kind: step.KindStart, Payload: m.Value, Headers: m.Headers,
+					Kind: step.KindStart, Payload: m.Value, Headers: m.Headers, Trace: i.Watch.Trace(ctx),
 					Consumed: &ports.Consumed{InboxRef: ref, EventID: m.EventID, Kind: ports.KindStart},
 				},
 			}},
@@ -72,6 +72,7 @@ func (i *Intake) Publish(ctx context.Context, tenant, name, key string, ttl time
 		if err != nil {
 			return ports.Receipt{}, err
 		}
+		m.Trace = i.Watch.Trace(ctx)
 		if ttl > 0 {
 			return i.persist(ctx, &m, ttl)
 		}
@@ -96,6 +97,7 @@ func (i *Intake) Broadcast(ctx context.Context, tenant, name string, in ports.In
 	if err != nil {
 		return ports.Receipt{}, err
 	}
+	m.Trace = i.Watch.Trace(ctx)
 	payload, err := m.Payload()
 	if err != nil {
 		return ports.Receipt{}, fault.BodyUndecodable.With("the payload cannot be kept: %w", err)

@@ -64,8 +64,6 @@ type Request struct {
 type Start struct {
 	Program *step.Program
 	Begin   step.Begin
-
-	place *limit.Place // that its tenant gave it
 }
 
 // Drive is events for an instance.
@@ -289,11 +287,15 @@ func (l *lane) contained(ctx context.Context, ref ports.Ref, run func() step.Res
 }
 
 // failed says that a committed step made its instance FAILED.
-func (l *lane) failed(ref ports.Ref, f *ports.Fault) {
+func (l *lane) failed(ref ports.Ref, f *ports.Fault, trace ports.Trace) {
 	if f == nil {
 		return
 	}
-	l.Log.Warn("an instance is FAILED and waits for an operator", "instance", ref.ID, "tenant", ref.Tenant, "code", f.Code, "node", f.Node, "detail", f.Detail)
+	log := l.Log
+	if id := trace.ID(); id != "" {
+		log = log.With("trace_id", id)
+	}
+	log.Warn("an instance is FAILED and waits for an operator", "instance", ref.ID, "tenant", ref.Tenant, "code", f.Code, "node", f.Node, "detail", f.Detail)
 	l.Watch.Count("sutra_instances_failed_total", 1, "code", f.Code)
 }
 

@@ -150,7 +150,7 @@ func (o Operator) plan(ctx context.Context, c ports.Claim, row *ports.Instance, 
 	if err != nil {
 		return nil, err
 	}
-	claimed := step.Claimed{Claim: c, Row: *row, Step: o.IDs.New(), At: o.Clock.Now()}
+	claimed := step.Claimed{Claim: c, Row: *row, Step: o.IDs.New(), At: o.Clock.Now(), Trace: o.Watch.Trace(ctx)}
 	res, err := migrate.Instance(from, to, claimed, snapshot, planOf(m), facts)
 	if err != nil {
 		return nil, err

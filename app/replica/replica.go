@@ -108,12 +108,12 @@ func New(d Deps) *Replica {
 	})
 	r.Operator = operator.Operator{Deps: operator.Deps{
 		Instances: s.Instances(), Views: s.Views(), Outbox: s.Outbox(), Tasks: s.Tasks(), Arrivals: s.Inbox(), Keys: s.Correlation(), Guard: guard, Programs: r, Served: r.served,
-		Clock: s.Clock(), IDs: d.IDs, Log: d.Log, Replica: r.ID,
+		Clock: s.Clock(), IDs: d.IDs, Watch: d.Watch, Log: d.Log, Replica: r.ID,
 		Inbox: func() { r.inbox.Wake() }, Sending: func() { r.outbox.Wake() }, Parked: func() { r.Tasks.Parked() },
 		Waits: func(tenant string, id ports.DeploymentID, waits []ports.Wait) { r.inbox.Waits(tenant, id, waits) },
 	}}
 	r.Tasks = tasks.New(tasks.Deps{
-		Tasks: s.Tasks(), Lanes: r.lanes, Clock: s.Clock(), Log: d.Log, Limits: c.Tasks, Inbox: func() { r.inbox.Wake() },
+		Tasks: s.Tasks(), Lanes: r.lanes, Clock: s.Clock(), Watch: d.Watch, Log: d.Log, Limits: c.Tasks, Inbox: func() { r.inbox.Wake() },
 	})
 	r.roles = &steward.Roles{
 		Leases: s.Leases(), Now: d.Now, Log: d.Log, Watch: d.Watch, Holder: r.ID, TTL: c.LeaseTTL, Poll: c.LeasePoll, Always: s.Exclusive(),

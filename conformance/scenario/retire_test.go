@@ -170,7 +170,7 @@ func TestAParkedTaskHoldsARevision(t *testing.T) {
 	r.ledger.Set(1, "UPDATE sutra_instance SET status = 'completed', ended_at = updated_at")
 	r.ledger.Set(1, "DELETE FROM sutra_wait")
 	r.held(id, wire.Blockers{ParkedTasks: 1})
-	w := worker{r.a, "w"}
+	w := worker{replica: r.a, name: "w"}
 	exhaust := func() string {
 		t.Helper()
 		tasks, err := w.fetch(1, time.Minute, 5*time.Second)
