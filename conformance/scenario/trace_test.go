@@ -169,3 +169,22 @@ func TestACollectorThatIsAwayHoldsNothingUp(t *testing.T) {
 		t.Errorf("it was said %d times, want once", said)
 	}
 }
+
+// TestTheLastSpansAreSentAtTheEnd: what a replica still has to send goes out before it is gone.
+func TestTheLastSpansAreSentAtTheEnd(t *testing.T) {
+	c := scenario.Collect(t)
+	settings := traced(c)
+	settings["otel.bsp.schedule.delay"] = "3600000"
+	_, crew := parts(t, settings, "a")
+	crew[0].Deploy(orders)
+	park(t, crew[0], 1)
+	if n := len(c.Spans()); n != 0 {
+		t.Fatalf("%d spans were sent before: this test shows nothing", n)
+	}
+	if code := crew[0].Stop(); code != 0 {
+		t.Errorf("stopped with %d", code)
+	}
+	if !slices.ContainsFunc(c.Spans(), func(s scenario.Span) bool { return s.Name == "start" }) {
+		t.Errorf("got %d spans, want that of the start among them", len(c.Spans()))
+	}
+}
