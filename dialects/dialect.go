@@ -96,15 +96,8 @@ type Dialect struct {
 	Listen     string                  // on a connection of its own; empty: nothing
 	Ledger     string                  // makes sutra_migration (number, name, checksum) if it is not there
 	Lock       Lock                    // zero: the process alone has the database
-	Settings   []Setting
+	Checks     []Check
+	Schema     string                  // answers table, index (empty: a column of the table), column and place, of all that is valid and no primary key
+	File       func(url string) string // the file that the database is; nil: a server has it
 	Caps       Caps
-}
-
-// Setting is one thing about a server that is looked at when the store opens.
-type Setting struct {
-	Name   string
-	Query  string // answers one value, as text
-	Want   string // a regular expression the value has to match
-	Advice string // what to change
-	Refuse bool   // do not open; else warn
 }

@@ -65,6 +65,12 @@ func ParseID(text string) (ID, error) {
 	return id, nil
 }
 
+// FirstID is the least UUIDv7 of an instant's millisecond: no id made before it is greater, none made after it is less.
+func FirstID(at time.Time) (id ID) {
+	binary.BigEndian.PutUint64(id[:], uint64(max(0, at.UnixMilli()))<<16|0x7000)
+	return id
+}
+
 // Derive gives the n-th id made by the step id: same step and ordinal, same id, in the shape of a UUIDv7 of the step's time.
 func (id ID) Derive(n int) ID {
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64(append([]byte("sutra/derive/"), id[:]...), uint64(n)))

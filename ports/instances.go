@@ -147,6 +147,7 @@ type Step struct {
 	Seq        int64  // history sequence, one a commit
 	Deployment DeploymentID
 	Module     string
+	Process    string
 	Move       *Move // migration; Deployment is then still the old one
 	Audit      *Audit
 	Status     Status

@@ -95,6 +95,59 @@ func TestSQLServerHintsHold(t *testing.T) {
 	}
 }
 
+// TestChecksJudge shows each check of a value what is right and what is wrong: most of them a test's server cannot be set to.
+func TestChecksJudge(t *testing.T) {
+	type values struct{ right, wrong string }
+	want := map[string]values{
+		"postgres version":                     {"150018", "120022"},
+		"postgres encoding":                    {"UTF8", "SQL_ASCII"},
+		"postgres isolation":                   {"read committed", "repeatable read"},
+		"postgres fsync":                       {"on", "off"},
+		"postgres synchronous_commit":          {"remote_apply", "off"},
+		"postgres full_page_writes":            {"on", "off"},
+		"mysql version":                        {"8.4.3", "5.7.44"},
+		"mysql isolation":                      {"READ-COMMITTED", "REPEATABLE-READ"},
+		"mysql innodb_flush_log_at_trx_commit": {"1", "2"},
+		"mysql binlog_format":                  {"ROW", "MIXED"},
+		"mariadb version":                      {"10.11.19-MariaDB-0+deb12u1", "9.7.4"},
+		"sqlserver version":                    {"16.0.4120.1", "14.0.3356.20"},
+		"sqlserver READ_COMMITTED_SNAPSHOT":    {"1", "0"},
+		"sqlserver DELAYED_DURABILITY":         {"ALLOWED", "FORCED"},
+		"sqlserver isolation":                  {"2", "4"},
+		"sqlite version":                       {"3.54.1", "3.34.0"},
+		"sqlite journal_mode":                  {"wal", "delete"},
+		"sqlite synchronous":                   {"2", "1"},
+		"sqlite integrity":                     {"ok", "row 3 missing from index sutra_wait_name"},
+	}
+	for _, d := range database.Dialects() {
+		for _, c := range d.Checks {
+			if text := c.Text(300, 8); c.Advice == "" || strings.Contains(text, ":age") || strings.Contains(text, ":pool") {
+				t.Errorf("%s %s: no advice, or a figure is left in %s", d.Name, c.Name, text)
+			}
+			v, there := want[d.Name+" "+c.Name]
+			if !there && d.Name == "mariadb" {
+				v, there = want["mysql "+c.Name]
+			}
+			if c.Want == "" {
+				v, there = values{"", "something"}, true
+			}
+			var right []string
+			if v.right != "" {
+				right = []string{v.right}
+			}
+			if wrong, err := c.Wrong(right); !there || err != nil || len(wrong) > 0 {
+				t.Errorf("%s %s: %q is wrong (%v), or no value is known", d.Name, c.Name, right, err)
+			}
+			if wrong, err := c.Wrong([]string{v.wrong}); err != nil || len(wrong) != 1 {
+				t.Errorf("%s %s: %q is right (%v)", d.Name, c.Name, v.wrong, err)
+			}
+			if wrong, _ := c.Wrong(nil); c.Want != "" && len(wrong) == 0 {
+				t.Errorf("%s %s: no answer is right", d.Name, c.Name)
+			}
+		}
+	}
+}
+
 func compare(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {

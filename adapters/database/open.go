@@ -3,9 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"log/slog"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -108,21 +106,10 @@ func joinClose(err error, s *Store) error {
 }
 
 func (s *Store) open(ctx context.Context, src source, c Config) error {
-	conns := c.MaxConns
-	if conns == 0 {
-		conns = max(8, 4*runtime.GOMAXPROCS(0))
+	if err := s.connect(ctx, src, c); err != nil {
+		return err
 	}
-	var err error
-	if src.dialect.Native {
-		s.run, err = src.native(ctx, conns)
-	} else {
-		s.run, err = src.generic(ctx, conns)
-	}
-	if err != nil {
-		return coded(src.troubled("open", err))
-	}
-	s.closers = append(s.closers, func() error { s.run.close(); return nil })
-	if err := src.settings(ctx); err != nil {
+	if err := src.preflight(ctx); err != nil {
 		return err
 	}
 	if s.clock == nil {
@@ -138,6 +125,26 @@ func (s *Store) open(ctx context.Context, src source, c Config) error {
 		return s.restart(ctx)
 	}
 	return nil
+}
+
+func (s *Store) connect(ctx context.Context, src source, c Config) (err error) {
+	if src.dialect.Native {
+		s.run, err = src.native(ctx, c.conns())
+	} else {
+		s.run, err = src.generic(ctx, c.conns())
+	}
+	if err != nil {
+		return coded(src.troubled("open", err))
+	}
+	s.closers = append(s.closers, func() error { s.run.close(); return nil })
+	return nil
+}
+
+func (c Config) conns() int {
+	if c.MaxConns == 0 {
+		return max(8, 4*runtime.GOMAXPROCS(0))
+	}
+	return c.MaxConns
 }
 
 // native opens PostgreSQL's own pool.
@@ -195,34 +202,6 @@ func pool(db *sql.DB, conns int) {
 	if conns > 1 {
 		db.SetConnMaxLifetime(30 * time.Minute)
 	}
-}
-
-// settings looks at what the server is set to, and refuses or warns with what to change.
-func (src source) settings(ctx context.Context) error {
-	if len(src.dialect.Settings) == 0 {
-		return nil
-	}
-	db, err := sql.Open(src.dialect.Driver, src.dsn)
-	if err != nil {
-		return coded(src.troubled("open", err))
-	}
-	defer db.Close() //nolint:errcheck // nothing is pending
-	for _, set := range src.dialect.Settings {
-		var got string
-		if err := db.QueryRowContext(ctx, set.Query).Scan(&got); err != nil {
-			return coded(src.troubled("read "+set.Name, err))
-		}
-		ok, err := regexp.MatchString(set.Want, got)
-		switch {
-		case err != nil:
-			return fmt.Errorf("setting %s: %w", set.Name, err)
-		case !ok && set.Refuse:
-			return fault.SettingRefused.With("%s is %q: %s", set.Name, got, set.Advice)
-		case !ok:
-			src.log.WarnContext(ctx, "a setting of the database is not what it should be", "setting", set.Name, "value", got, "advice", set.Advice)
-		}
-	}
-	return nil
 }
 
 func nap(ctx context.Context, d time.Duration) error {

@@ -304,7 +304,7 @@ func TestStoreOnSQLServer(t *testing.T) {
 				return c.answer(request, seen[kind])
 			})
 			d := sqlserver.Dialect()
-			d.Settings = nil
+			d.Checks = nil
 			store, err := database.Open(t.Context(), database.Config{
 				URL: s.url(), Dialects: []dialects.Dialect{d}, Clock: system.Clock{}, Patience: 5 * time.Second,
 			})

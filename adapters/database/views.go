@@ -3,7 +3,9 @@ package database
 import (
 	"bytes"
 	"context"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/sutra-engine/sutra/ports"
 )
@@ -13,33 +15,55 @@ func (s *Store) Views() ports.Views { return views{s} }
 
 type views struct{ *Store }
 
+// late is how long after its id was made an instance is still found by when it was created: the machine that made the id has a clock of
+// its own, and a called instance has to wait for its turn.
+const late = time.Hour
+
 func (s views) List(ctx context.Context, q ports.InstanceQuery) ([]ports.Instance, error) {
 	all := args{"limit": q.Limit}
 	given(all, "after", q.After, q.After.IsZero())
 	given(all, "deployment", q.Deployment, q.Deployment == "")
 	given(all, "process", q.Process, q.Process == "")
 	given(all, "since", q.Since, q.Since.IsZero())
+	given(all, "since_id", ports.FirstID(q.Since.Add(-late)), q.Since.IsZero())
 	given(all, "until", q.Until, q.Until.IsZero())
+	given(all, "until_id", ports.FirstID(q.Until.Add(late)), q.Until.IsZero())
 	given(all, "parent", q.Parent, q.Parent.IsZero())
 	chosen(all, q.Statuses)
 	if q.Alias != nil {
 		all["alias"] = valueKey(*q.Alias)
 	}
 	var out []ports.Instance
-	for _, tenant := range scopes(q.Tenants) {
-		all["tenant"] = tenant
-		err := s.read(ctx, fleet, op{name: "instance_list", args: all, scan: func(r row) error {
-			var in ports.Instance
-			err := scanInstance(r, &in)
-			out = append(out, in)
-			return err
-		}})
-		if err != nil {
-			return nil, err
+	for _, part := range halves(all, q) {
+		for _, tenant := range scopes(q.Tenants) {
+			part["tenant"] = tenant
+			err := s.read(ctx, fleet, op{name: "instance_list", args: part, scan: func(r row) error {
+				var in ports.Instance
+				err := scanInstance(r, &in)
+				out = append(out, in)
+				return err
+			}})
+			if err != nil {
+				return nil, err
+			}
 		}
 	}
 	slices.SortFunc(out, func(a, b ports.Instance) int { return bytes.Compare(b.ID[:], a.ID[:]) })
 	return out[:min(len(out), q.Limit)], nil
+}
+
+// halves asks for a process's or a revision's instances in two parts, those that live and those that have ended: each has its index.
+func halves(all args, q ports.InstanceQuery) []args {
+	if q.Process == "" && q.Deployment == "" || all["living"] != nil || all["failed"] != nil {
+		return []args{all}
+	}
+	ended := maps.Clone(all)
+	ended["ended"] = 1
+	if len(q.Statuses) > 0 && !slices.ContainsFunc(q.Statuses, func(s ports.Status) bool { return !s.Ended() }) {
+		return []args{ended}
+	}
+	all["living"] = 1
+	return []args{all, ended}
 }
 
 // chosen filters by status. Living and failed instances are said in the words of their indexes: they are few among many that have ended.

@@ -56,7 +56,7 @@ func Adopt(p *Program, c Claimed, a Adoption) Result {
 		return Result{Failure: r.failure.fault}
 	}
 	out.Result.Commit = &ports.Step{
-		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: a.From.Deployment, Module: a.From.Module, Status: out.after.Status,
+		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: a.From.Deployment, Module: a.From.Module, Process: a.From.Process.ID, Status: out.after.Status,
 		Snapshot: out.data, Fault: out.stored, Drop: out.drop, Rows: out.rows(),
 		Move: out.move,
 	}

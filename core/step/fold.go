@@ -48,7 +48,7 @@ func resume(p *Program, c Claimed, events []Event) Result {
 	}
 	rows := out.rows()
 	out.Result.Commit = &ports.Step{
-		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Status: out.after.Status,
+		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Process: p.Process.ID, Status: out.after.Status,
 		Snapshot: out.data, Fault: out.stored, Consumed: out.run.effects.consumed, Void: out.run.effects.void, Task: out.run.effects.task,
 		Leases: c.Leases, Drop: out.drop, Rows: rows,
 	}

@@ -30,7 +30,7 @@ func restore(p *Program, c Claimed, event KeptEvent) Result {
 		return Result{Err: r.failure.fault}
 	}
 	out.Result.Commit = &ports.Step{
-		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Status: out.after.Status,
+		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Process: p.Process.ID, Status: out.after.Status,
 		Snapshot: out.data, Leases: c.Leases, Drop: out.drop, Rows: out.rows(),
 	}
 	return out.Result

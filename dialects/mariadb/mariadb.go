@@ -19,12 +19,10 @@ func Dialect() dialects.Dialect {
 	d.Layers = append(d.Layers, dialects.Sub(files, "sql"))
 	d.Words.Share = "LOCK IN SHARE MODE"
 	d.DSN = func(raw string) (string, error) { return mysql.DSN(raw, "tx_isolation") }
-	d.Settings = []dialects.Setting{
-		{
-			Name: "version", Query: "SELECT VERSION()", Want: `^(10\.([6-9]|1\d)|1[1-9]|[2-9]\d)\..*MariaDB`, Refuse: true,
-			Advice: "use MariaDB 10.6 or later (mysql:// for MySQL)",
-		},
-		mysql.Durable(), mysql.Binlog(),
-	}
+	d.Checks = append([]dialects.Check{{
+		Name: "version", Query: "SELECT VERSION()", Want: `^(10\.([6-9]|1\d)|1[1-9]|[2-9]\d)\..*MariaDB`, Fail: true, Boot: true,
+		Advice: "use MariaDB 10.6 or later (mysql:// for MySQL)",
+	}}, mysql.Checks("tx_isolation", "information_schema.processlist")...)
+	d.Schema = mysql.Schema("ignored = 'NO'")
 	return d
 }

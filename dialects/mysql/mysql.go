@@ -48,30 +48,12 @@ func Dialect() dialects.Dialect {
 			Try:  "SELECT GET_LOCK(CONCAT('sutra ', LEFT(SHA2(DATABASE(), 256), 32)), 0)",
 			Free: "DO RELEASE_LOCK(CONCAT('sutra ', LEFT(SHA2(DATABASE(), 256), 32)))",
 		},
-		Settings: []dialects.Setting{
-			{
-				Name: "version", Query: "SELECT VERSION()", Want: `^(8|9|1\d)\.\d+\.\d+($|-)`, Refuse: true,
-				Advice: "use MySQL 8.0 or later (mariadb:// for MariaDB)",
-			},
-			Durable(), Binlog(),
-		},
-		Caps: dialects.Caps{Writers: true, Shared: true, DatabaseTime: true},
-	}
-}
-
-// Durable asks whether a commit is on the disk when it is answered.
-func Durable() dialects.Setting {
-	return dialects.Setting{
-		Name: "innodb_flush_log_at_trx_commit", Query: "SELECT CONCAT(@@innodb_flush_log_at_trx_commit)", Want: "^1$",
-		Advice: "set it to 1: what was answered as durable is lost with the machine",
-	}
-}
-
-// Binlog asks for a replication format that bears SKIP LOCKED.
-func Binlog() dialects.Setting {
-	return dialects.Setting{
-		Name: "binlog_format", Query: "SELECT CONCAT(@@binlog_format)", Want: "^ROW$",
-		Advice: "set it to ROW: statements that skip locked rows are not the same on a replica",
+		Checks: append([]dialects.Check{{
+			Name: "version", Query: "SELECT VERSION()", Want: `^(8|9|1\d)\.\d+\.\d+($|-)`, Fail: true, Boot: true,
+			Advice: "use MySQL 8.0 or later (mariadb:// for MariaDB)",
+		}}, Checks("transaction_isolation", "performance_schema.processlist")...),
+		Schema: Schema("is_visible = 'YES'"),
+		Caps:   dialects.Caps{Writers: true, Shared: true, DatabaseTime: true},
 	}
 }
 

@@ -10,9 +10,12 @@ AND i.process = :process?
 AND i.status IN (:status_a?, :status_b?, :status_c?, :status_d?, :status_e?)
 AND i.status = 'failed' AND 1 = :failed?
 AND i.ended_at IS NULL AND 1 = :living?
+AND i.ended_at IS NOT NULL AND 1 = :ended?
 AND i.id IN (SELECT a.instance FROM sutra_alias AS a WHERE a.alias_key = :alias?)
 AND i.created_at >= :since?
 AND i.created_at < :until?
+AND i.id >= :since_id?
+AND i.id < :until_id?
 AND i.parent = :parent?
 ORDER BY i.id DESC
 :page

@@ -47,26 +47,9 @@ func Dialect() dialects.Dialect {
 			Try:  "SELECT pg_try_advisory_lock(7310031117114977)::int::bigint",
 			Free: "SELECT pg_advisory_unlock(7310031117114977)",
 		},
-		Settings: []dialects.Setting{
-			{
-				Name: "row security", Want: "^no$",
-				Query:  "SELECT CASE WHEN rolsuper OR rolbypassrls THEN 'bypassed' ELSE 'no' END FROM pg_roles WHERE rolname = current_user",
-				Advice: "connect as a role that is no superuser and has no BYPASSRLS: this one is not held to its tenant",
-			},
-			{
-				Name: "fsync", Query: "SHOW fsync", Want: "^on$",
-				Advice: "turn fsync on: what was answered as durable is lost with the machine",
-			},
-			{
-				Name: "synchronous_commit", Query: "SHOW synchronous_commit", Want: "^(on|local|remote_write|remote_apply)$",
-				Advice: "turn synchronous_commit on for this role",
-			},
-			{
-				Name: "encoding", Query: "SHOW server_encoding", Want: "^UTF8$", Refuse: true,
-				Advice: "create the database with ENCODING 'UTF8'",
-			},
-		},
-		Caps: dialects.Caps{Push: true, Writers: true, RowSecurity: true, Shared: true, Relaxed: true, DatabaseTime: true},
+		Checks: checks(),
+		Schema: schema,
+		Caps:   dialects.Caps{Push: true, Writers: true, RowSecurity: true, Shared: true, Relaxed: true, DatabaseTime: true},
 	}
 }
 
@@ -103,6 +86,7 @@ func dsn(raw string) (string, error) {
 		"enable_hashjoin":   "off",
 		"enable_mergejoin":  "off",
 		"enable_material":   "off",
+		"jit":               "off", // what is left no way but a forbidden one looks so dear that it would be compiled first: 0.1 s for nothing
 	} {
 		if !q.Has(name) {
 			q.Set(name, value)

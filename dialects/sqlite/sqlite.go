@@ -31,6 +31,9 @@ func Dialect() dialects.Dialect {
 		Classify:   classify,
 		DSN:        dsn,
 		Alone:      alone,
+		Checks:     checks(),
+		Schema:     schema,
+		File:       path,
 		Ledger:     "CREATE TABLE IF NOT EXISTS sutra_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)",
 	}
 }

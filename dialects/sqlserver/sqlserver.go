@@ -57,19 +57,9 @@ func Dialect() dialects.Dialect {
 				"@LockOwner = 'Session', @LockTimeout = 5000; SELECT CAST(CASE WHEN @had >= 0 THEN 1 ELSE 0 END AS BIGINT)",
 			Free: "EXEC sp_releaseapplock @Resource = 'sutra migrate', @LockOwner = 'Session'",
 		},
-		Settings: []dialects.Setting{
-			{
-				Name: "READ_COMMITTED_SNAPSHOT", Want: "^1$",
-				Query:  "SELECT CAST(is_read_committed_snapshot_on AS VARCHAR(1)) FROM sys.databases WHERE name = DB_NAME()",
-				Advice: "ALTER DATABASE … SET READ_COMMITTED_SNAPSHOT ON: readers wait for writers without it",
-			},
-			{
-				Name: "DELAYED_DURABILITY", Want: "^(DISABLED|ALLOWED)$",
-				Query:  "SELECT COALESCE(CAST(delayed_durability_desc AS VARCHAR(60)), 'DISABLED') FROM sys.databases WHERE name = DB_NAME()",
-				Advice: "ALTER DATABASE … SET DELAYED_DURABILITY = DISABLED: what was answered as durable is lost with the machine",
-			},
-		},
-		Caps: dialects.Caps{Writers: true, Shared: true, DatabaseTime: true},
+		Checks: checks(),
+		Schema: schema,
+		Caps:   dialects.Caps{Writers: true, Shared: true, DatabaseTime: true},
 	}
 }
 

@@ -1,5 +1,5 @@
-// Command parsetsql parses every statement that SQL Server would run (its own, and the portable ones it does not override) and its
-// migrations with sqlfluff's T-SQL grammar. It proves that they are T-SQL, not that SQL Server runs them.
+// Command parsetsql parses every statement that SQL Server would run (its own, and the portable ones it does not override), its checks
+// and its migrations with sqlfluff's T-SQL grammar. It proves that they are T-SQL, not that SQL Server runs them.
 package main
 
 import (
@@ -49,6 +49,10 @@ func collect(d dialects.Dialect) (map[string]string, error) {
 			texts[fmt.Sprint(name, "-", part)] = s.Text(d, part, 2, func(string) bool { return true }).SQL
 			texts[fmt.Sprint(name, "-", part, "-bare")] = s.Text(d, part, 2, func(string) bool { return false }).SQL
 		}
+	}
+	texts["schema"] = d.Schema
+	for _, c := range d.Checks {
+		texts["check-"+strings.ReplaceAll(c.Name, " ", "-")] = c.Text(300, 8)
 	}
 	texts["batch"], _ = d.Batch.Text([]dialects.Part{
 		{Name: "strict", SQL: texts["instance_guard-0"], Args: []any{"a", nil}, Types: []string{"text", "instant"}, Want: 1},
