@@ -74,7 +74,7 @@ func (w Timers) fire(ctx context.Context, due []ports.Timer) error {
 			Drive: &lane.Drive{Ref: t.Ref, Events: []step.Event{event}},
 			Done: func(a lane.Answer) {
 				defer wg.Done()
-				end(ports.Ending{Err: a.Err})
+				end(ports.Ending{Err: a.Err, Attributes: []any{"sutra.tenant", t.Tenant, "sutra.instance.id", t.ID.String()}})
 				switch {
 				case a.Outcome == ports.Done && a.Events[0] == step.Unmatched:
 					w.Log.ErrorContext(ctx, "a timer is due whose instance does not wait for it", "instance", t.ID, "wait", t.Wait)

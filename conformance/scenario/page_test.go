@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sutra-engine/sutra/conformance/process"
+	"github.com/sutra-engine/sutra/conformance/provision"
 )
 
 // page is a document whose files are written and whose commands are run, from top to bottom, in one shell. After each command stands what
@@ -27,6 +29,7 @@ type page struct {
 	swap  *strings.Replacer // what the page says → what it is here
 	known map[string]string // ids of the page → ids of this run
 	env   []string
+	sql   func(string) // runs a statement as the database's administrator
 }
 
 const (
@@ -58,6 +61,10 @@ func (p *page) read() {
 			p.keep(body)
 		case kind == "console":
 			ran += p.converse(sh, body)
+		case kind == "sql":
+			for statement := range strings.SplitSeq(body, ";\n") {
+				p.sql(strings.TrimSuffix(statement, ";"))
+			}
 		case name != "":
 			p.write(name, body)
 		}
@@ -306,6 +313,39 @@ func TestTheAuthorsGuide(t *testing.T) {
 	}
 	if err := os.CopyFS(filepath.Join(p.dir, "workers"), os.DirFS(filepath.Join(root(t), "examples", "workers"))); err != nil {
 		t.Fatal(err)
+	}
+	p.read()
+}
+
+// TestTheOperatorsGuide does what docs/operators-guide.md says, on a server of its own.
+func TestTheOperatorsGuide(t *testing.T) {
+	needs(t, "bash", "curl")
+	if *dialect != "postgres" {
+		t.Skip("the operator's guide is for PostgreSQL")
+	}
+	server := alone(t).Server
+	admin, err := server.Administrator(server.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := provision.Open(admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	u, err := url.Parse(admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := address(t), address(t)
+	p := &page{
+		t: t, path: "docs/operators-guide.md", dir: t.TempDir(),
+		swap: strings.NewReplacer("127.0.0.1:8081", one, "127.0.0.1:8082", two, "db.example", u.Host),
+		sql: func(statement string) {
+			if _, err := db.ExecContext(t.Context(), statement); err != nil {
+				t.Fatalf("%s: %v", statement, err)
+			}
+		},
 	}
 	p.read()
 }
