@@ -7,6 +7,7 @@ import (
 
 	"github.com/sutra-engine/sutra/app/converge"
 	"github.com/sutra-engine/sutra/app/lane"
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/core/intake"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports"
@@ -44,8 +45,11 @@ func (i *Intake) Start(ctx context.Context, tenant, module, process string, in p
 		}
 		select {
 		case a := <-answers:
-			if a.Outcome == ports.Duplicate {
+			switch {
+			case a.Outcome == ports.Duplicate:
 				return i.duplicate(ctx, ref, a.Other)
+			case limit.Refused(a.Err):
+				return i.unmatched(ctx, ref, a.Err)
 			}
 			return ports.Receipt{Tenant: tenant, Instance: a.Instance.ID}, a.Err
 		case <-ctx.Done():
@@ -74,7 +78,7 @@ func (i *Intake) Publish(ctx context.Context, tenant, name, key string, ttl time
 		}
 		answer, err := i.settle(ctx, &m)
 		receipt := ports.Receipt{Tenant: tenant, Instance: answer.Instance.ID}
-		if errors.Is(err, fault.NoMatch) {
+		if errors.Is(err, fault.NoMatch) || limit.Refused(err) {
 			return i.unmatched(ctx, m.Inbox, err)
 		}
 		if err == nil && answer.Outcome == ports.Duplicate {

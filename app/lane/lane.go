@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/core/claim"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports"
@@ -35,6 +36,7 @@ type Deps struct {
 	Watch     ports.Watch
 	Log       *slog.Logger
 	Wake      Wake
+	Gate      *limit.Gate
 	Replica   string
 	Lanes     int
 	Capacity  int // of each mailbox

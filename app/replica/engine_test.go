@@ -19,6 +19,7 @@ import (
 	"github.com/sutra-engine/sutra/adapters/database"
 	"github.com/sutra-engine/sutra/adapters/system"
 	"github.com/sutra-engine/sutra/adapters/webhook"
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/app/replica"
 	"github.com/sutra-engine/sutra/core/archive"
 	"github.com/sutra-engine/sutra/ports"
@@ -43,8 +44,19 @@ func run(t *testing.T, channels string, models ...string) *engine {
 	return runOn(t, func(s ports.Store) ports.Store { return s }, ports.Blind{}, channels, models...)
 }
 
+// runWithin is run with limits for tenants.
+func runWithin(t *testing.T, b limit.Bounds, channels string, models ...string) *engine {
+	t.Helper()
+	return runFully(t, func(s ports.Store) ports.Store { return s }, ports.Blind{}, b, channels, models...)
+}
+
 // runOn is run over a store that a test has wrapped, and with its watch.
 func runOn(t *testing.T, wrap func(ports.Store) ports.Store, watch ports.Watch, channels string, models ...string) *engine {
+	t.Helper()
+	return runFully(t, wrap, watch, limit.Bounds{}, channels, models...)
+}
+
+func runFully(t *testing.T, wrap func(ports.Store) ports.Store, watch ports.Watch, b limit.Bounds, channels string, models ...string) *engine {
 	t.Helper()
 	c := database.Config{Log: slog.New(slog.DiscardHandler)}
 	opened, err := database.Open(t.Context(), c)
@@ -53,6 +65,7 @@ func runOn(t *testing.T, wrap func(ports.Store) ports.Store, watch ports.Watch, 
 	}
 	store := wrap(opened)
 	config := replica.Default(1)
+	config.Tenants = b
 	config.OutboxTick, config.TimerTick, config.DeploymentsPoll = 20*time.Millisecond, 20*time.Millisecond, 50*time.Millisecond
 	config.OutboxBase, config.ReplyTimeout = 10*time.Millisecond, 10*time.Second
 	config.Complete()

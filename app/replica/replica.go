@@ -16,6 +16,7 @@ import (
 	"github.com/sutra-engine/sutra/app/deployer"
 	"github.com/sutra-engine/sutra/app/intake"
 	"github.com/sutra-engine/sutra/app/lane"
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/app/operator"
 	"github.com/sutra-engine/sutra/app/steward"
@@ -74,6 +75,7 @@ func New(d Deps) *Replica {
 	})
 	r.lanes = lane.New(lane.Deps{
 		Instances: s.Instances(), Guard: guard, Clock: s.Clock(), IDs: d.IDs, Programs: r, Watch: d.Watch, Log: d.Log,
+		Gate:    limit.New(limit.Deps{Bounds: c.Tenants, Living: s.Views().Living, Clock: s.Clock(), Watch: d.Watch}),
 		Replica: r.ID, Lanes: c.Lanes, Capacity: c.LaneCapacity, Batch: c.LaneBatch,
 		Wake: lane.Wake{
 			Outbox:  func() { r.outbox.Wake() },

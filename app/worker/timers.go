@@ -10,6 +10,7 @@ import (
 
 	"github.com/sutra-engine/sutra/app/converge"
 	"github.com/sutra-engine/sutra/app/lane"
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/core/timer"
@@ -73,7 +74,7 @@ func (w Timers) fire(ctx context.Context, due []ports.Timer) error {
 			Drive: &lane.Drive{Ref: t.Ref, Events: []step.Event{event}},
 			Done: func(a lane.Answer) {
 				defer wg.Done()
-				end(ports.Ending{Err: a.Err})
+				end(ports.Ending{Err: a.Err, Attributes: []any{"sutra.tenant", t.Tenant, "sutra.instance.id", t.ID.String()}})
 				switch {
 				case a.Outcome == ports.Done && a.Events[0] == step.Unmatched:
 					w.Log.ErrorContext(ctx, "a timer is due whose instance does not wait for it", "instance", t.ID, "wait", t.Wait)
@@ -122,7 +123,7 @@ func (w Timers) start(ctx context.Context, s ports.Schedule) (err error) {
 		return err
 	}
 	a := <-answers
-	if a.Outcome == ports.Unsettled {
+	if a.Outcome == ports.Unsettled && !limit.Refused(a.Err) { // a refused one stays due
 		return a.Err
 	}
 	return nil

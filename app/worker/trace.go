@@ -28,12 +28,14 @@ func sent(e *ports.Emission, r ports.Response, err error) ports.Ending {
 		return out
 	}
 	out.Attributes = append(out.Attributes, "server.address", to.Hostname())
-	switch {
-	case !overHTTP(e):
+	if !overHTTP(e) {
 		out.Attributes = append(out.Attributes, "messaging.operation.type", "send", "messaging.destination.name", e.Topic,
 			"messaging.message.id", e.ID.String())
-	case r.Status != 0:
-		out.Attributes = append(out.Attributes, "http.request.method", "POST", "http.response.status_code", r.Status)
+		return out
+	}
+	out.Attributes = append(out.Attributes, "http.request.method", "POST")
+	if r.Status != 0 {
+		out.Attributes = append(out.Attributes, "http.response.status_code", r.Status)
 	}
 	return out
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sutra-engine/sutra/adapters/httpapi"
 	"github.com/sutra-engine/sutra/adapters/telemetry"
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/app/replica"
 	"github.com/sutra-engine/sutra/core/feel"
 	"github.com/sutra-engine/sutra/core/lease"
@@ -114,6 +115,8 @@ func properties() []property {
 		{"sutra.step.max-activations", "nodes entered in one step (10000)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.Activations })},
 		{"sutra.step.max-snapshot-bytes", "bytes of a snapshot (1048576)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.SnapshotBytes })},
 		{"sutra.step.max-tokens", "tokens of an instance (10000)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.Tokens })},
+		{"sutra.tenant.max-instances", "instances of a tenant that may live at once, and of one by name: 10000,acme=50000 (0: any number)", bound(func(s *settings) *limit.Bound { return &s.replica.Tenants.Instances })},
+		{"sutra.tenant.start-rate", "instances a second that a tenant may start on each replica, and one by name: 100,acme=500 (0: any number)", bound(func(s *settings) *limit.Bound { return &s.replica.Tenants.Rate })},
 		{"sutra.history.level", "what a step tells of itself: none, activity, full (full)", func(s *settings, v string) error {
 			level := step.History(v)
 			if level != step.NoHistory && level != step.ActivityHistory && level != step.FullHistory {
@@ -167,6 +170,30 @@ func count(least int, at func(*settings) *int) func(*settings, string) error {
 			return fmt.Errorf("use a whole number from %d", least)
 		}
 		*at(s) = n
+		return nil
+	}
+}
+
+// bound reads a number for all tenants, and tenant=number for those that have their own.
+func bound(at func(*settings) *limit.Bound) func(*settings, string) error {
+	return func(s *settings, v string) error {
+		b := limit.Bound{Tenants: map[string]int{}}
+		for part := range strings.SplitSeq(v, ",") {
+			tenant, number, own := strings.Cut(strings.TrimSpace(part), "=")
+			if !own {
+				number = tenant
+			}
+			n, err := strconv.Atoi(number)
+			if err != nil || n < 0 || own && tenant == "" {
+				return errors.New("use whole numbers from 0: one for all tenants, tenant=number for others, by commas")
+			}
+			if own {
+				b.Tenants[tenant] = n
+			} else {
+				b.All = n
+			}
+		}
+		*at(s) = b
 		return nil
 	}
 }

@@ -141,3 +141,50 @@ func TestAWorkerGoesOnWithTheTraceOfItsTask(t *testing.T) {
 		return errors.New("it is not")
 	})
 }
+
+// TestACollectorThatIsAwayHoldsNothingUp: orders go through, what could not be sent is counted and said once, and the replica stops in
+// time.
+func TestACollectorThatIsAwayHoldsNothingUp(t *testing.T) {
+	settings := traced(&scenario.Collector{URL: "http://127.0.0.1:1"})
+	settings["otel.exporter.otlp.timeout"] = "200"
+	settings["otel.bsp.export.timeout"] = "200"
+	f, crew := parts(t, settings, "a")
+	a := crew[0]
+	a.Deploy(orders)
+	park(t, a, 20)
+	each(20, func(i int) { a.MustSend(decide(i)) })
+	wantEnded(t, f, a, 20)
+	wantShippedOnce(t, f, 20)
+	f.Eventually("spans are counted as lost", func() error {
+		if n := a.Metric("sutra_trace_spans_total", `outcome="lost"`); n == 0 {
+			return errors.New("none is")
+		}
+		return nil
+	})
+	begun := time.Now()
+	if code := a.Stop(); code != 0 || time.Since(begun) > 15*time.Second {
+		t.Errorf("stopped with %d after %v, want 0 within the grace", code, time.Since(begun))
+	}
+	if said := strings.Count(a.Log(), "spans cannot be sent"); said != 1 {
+		t.Errorf("it was said %d times, want once", said)
+	}
+}
+
+// TestTheLastSpansAreSentAtTheEnd: what a replica still has to send goes out before it is gone.
+func TestTheLastSpansAreSentAtTheEnd(t *testing.T) {
+	c := scenario.Collect(t)
+	settings := traced(c)
+	settings["otel.bsp.schedule.delay"] = "3600000"
+	_, crew := parts(t, settings, "a")
+	crew[0].Deploy(orders)
+	park(t, crew[0], 1)
+	if n := len(c.Spans()); n != 0 {
+		t.Fatalf("%d spans were sent before: this test shows nothing", n)
+	}
+	if code := crew[0].Stop(); code != 0 {
+		t.Errorf("stopped with %d", code)
+	}
+	if !slices.ContainsFunc(c.Spans(), func(s scenario.Span) bool { return s.Name == "start" }) {
+		t.Errorf("got %d spans, want that of the start among them", len(c.Spans()))
+	}
+}
