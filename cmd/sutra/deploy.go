@@ -294,8 +294,8 @@ func held(d wire.Deployment) []string {
 	}
 	if d.Blockers != nil {
 		leg(d.Blockers.LiveInstances, "instances have not ended: sutra instances --deployment %s (--status failed: those that wait for an operator)", d.DeploymentID)
-		leg(d.Blockers.PendingOutbox, "emissions are not sent: GET /admin/outbox")
-		leg(d.Blockers.ParkedTasks, "external tasks are not done: GET /admin/tasks")
+		leg(d.Blockers.PendingOutbox, "emissions are not sent: sutra outbox")
+		leg(d.Blockers.ParkedTasks, "external tasks are not done: sutra tasks")
 	}
 	if len(out) == 0 {
 		return []string{"by nothing: it retires at the next look"}
