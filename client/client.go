@@ -197,6 +197,13 @@ func (c *Client) Audit(ctx context.Context, query url.Values) (wire.Page[wire.Au
 	return out, err
 }
 
+// Leases lists the roles of the fleet, and who leads each.
+func (c *Client) Leases(ctx context.Context) ([]wire.Lease, error) {
+	var out wire.Page[wire.Lease]
+	err := c.call(ctx, http.MethodGet, "/admin/leases", "", nil, &out)
+	return out.Items, err
+}
+
 // send posts a record.
 func (c *Client) send(ctx context.Context, path string, in, out any) error {
 	body, err := json.Marshal(in)

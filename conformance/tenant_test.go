@@ -31,6 +31,7 @@ func TestTheDatabaseItselfKeepsTenantsApart(t *testing.T) {
 		suite.RunTenants(t, suite.Harness{
 			Dialect: d, Words: place.Words, Shared: suite.Migrated(t, place),
 			Own: func(t testing.TB) suite.Database {
+				t.Helper()
 				own := place
 				own.URL = server.Database(t)
 				if own.Admin, err = server.Administrator(own.URL); err != nil {
