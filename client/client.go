@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -202,6 +203,30 @@ func (c *Client) Leases(ctx context.Context) ([]wire.Lease, error) {
 	var out wire.Page[wire.Lease]
 	err := c.call(ctx, http.MethodGet, "/admin/leases", "", nil, &out)
 	return out.Items, err
+}
+
+// Tasks reads one page of external tasks; terminal=true in query asks for the exhausted ones.
+func (c *Client) Tasks(ctx context.Context, query url.Values) (wire.Page[wire.Task], error) {
+	var out wire.Page[wire.Task]
+	err := c.call(ctx, http.MethodGet, "/admin/tasks?"+query.Encode(), "", nil, &out)
+	return out, err
+}
+
+// RetryTask gives an exhausted task so many attempts more.
+func (c *Client) RetryTask(ctx context.Context, id string, retries int) error {
+	return c.call(ctx, http.MethodPost, "/admin/tasks/"+url.PathEscape(id)+"/retry?retries="+strconv.Itoa(retries), "", nil, &struct{}{})
+}
+
+// Outbox reads one page of emissions that wait to be sent; poisoned=true in query asks for those given up.
+func (c *Client) Outbox(ctx context.Context, query url.Values) (wire.Page[wire.Emission], error) {
+	var out wire.Page[wire.Emission]
+	err := c.call(ctx, http.MethodGet, "/admin/outbox?"+query.Encode(), "", nil, &out)
+	return out, err
+}
+
+// Redrive makes a poisoned emission of a tenant due again.
+func (c *Client) Redrive(ctx context.Context, tenant, id string) error {
+	return c.call(ctx, http.MethodPost, "/admin/outbox/"+url.PathEscape(id)+"/redrive?tenant="+url.QueryEscape(tenant), "", nil, &struct{}{})
 }
 
 // send posts a record.

@@ -88,7 +88,7 @@ type Emission struct {
 	Body        []byte
 	Wait        WaitID // a call's answer goes to this wait; 0: nobody waits for an answer
 	Attempt     int    // of the call, from 1
-	Trace       []byte // W3C trace context, or nil
+	Trace       Trace  // of the step that made it
 }
 
 // Task is one external task as it is parked.
@@ -147,6 +147,7 @@ type Step struct {
 	Seq        int64  // history sequence, one a commit
 	Deployment DeploymentID
 	Module     string
+	Process    string
 	Move       *Move // migration; Deployment is then still the old one
 	Audit      *Audit
 	Status     Status

@@ -25,5 +25,7 @@ type Store interface {
 	Check(ctx context.Context) error
 	// Exclusive says that no other process can share this database: the replica always leads.
 	Exclusive() bool
+	// Pools says how the connections stand now.
+	Pools() []Pool
 	Close() error
 }

@@ -236,7 +236,7 @@ func (w *writing) step(st *ports.Step, pending []bool) {
 	}
 	w.leases = append(w.leases, st.Leases...)
 	w.drop(id, st)
-	deployment, process := st.Deployment, ""
+	deployment, process := st.Deployment, st.Process
 	if m := st.Move; m != nil {
 		deployment, process = m.To, m.Process
 		w.move(id, m)

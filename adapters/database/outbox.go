@@ -149,7 +149,7 @@ func scanStamped(r row, e *ports.Stamped, after ...any) error {
 	if err != nil {
 		return err
 	}
-	e.Body, e.Trace = bytes.Clone(e.Body), bytes.Clone(e.Trace)
+	e.Body = bytes.Clone(e.Body)
 	e.Headers, err = unpackHeaders(headers)
 	return err
 }

@@ -34,6 +34,7 @@ type runner interface {
 	hold(ctx context.Context, tenant string, body func(run run) error) error
 	// read runs ops one after the other; they see what is committed.
 	read(ctx context.Context, tenant string, ops []op) error
+	pools() []ports.Pool
 	close()
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sutra-engine/sutra/dialects"
+	"github.com/sutra-engine/sutra/ports"
 )
 
 // pgxRunner sends a transaction as one pipelined batch: without BEGIN the batch is one implicit transaction.
@@ -137,6 +138,14 @@ func drain(rows pgx.Rows, scan func(row) error) error {
 		}
 	}
 	return rows.Err()
+}
+
+func (r pgxRunner) pools() []ports.Pool {
+	now := r.pool.Stat()
+	return []ports.Pool{{
+		Name: "all", Max: int(now.MaxConns()), Open: int(now.TotalConns()), InUse: int(now.AcquiredConns()),
+		Waits: now.EmptyAcquireCount(), Waited: now.EmptyAcquireWaitTime(),
+	}}
 }
 
 func (r pgxRunner) close() { r.pool.Close() }

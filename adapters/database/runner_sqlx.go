@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"github.com/sutra-engine/sutra/ports"
 )
 
 // sqlxRunner runs a transaction statement by statement and counts rows as it goes, or as one text where the dialect has one for it.
@@ -261,6 +263,20 @@ func (p *preparing) QueryContext(ctx context.Context, text string, args ...any) 
 		return nil, err
 	}
 	return s.QueryContext(ctx, args...)
+}
+
+func (r sqlxRunner) pools() []ports.Pool {
+	if r.reader == r.writer {
+		return []ports.Pool{pooled("all", r.writer)}
+	}
+	return []ports.Pool{pooled("write", r.writer), pooled("read", r.reader)}
+}
+
+func pooled(name string, db *sqlx.DB) ports.Pool {
+	now := db.Stats()
+	return ports.Pool{
+		Name: name, Max: now.MaxOpenConnections, Open: now.OpenConnections, InUse: now.InUse, Waits: now.WaitCount, Waited: now.WaitDuration,
+	}
 }
 
 func (r sqlxRunner) close() {

@@ -106,6 +106,7 @@ func (s *Store) part(ctx context.Context, g group, open []int, out []ports.Answe
 	var err error
 	alone, stuck := false, false // the trouble is one element's; asking told nothing
 	for try := 0; try < maxTries && len(open) > 0; try++ {
+		s.retried(try)
 		if err = g.write(ctx, tenant, open); err == nil {
 			for _, i := range open {
 				out[i].Outcome = ports.Done
@@ -169,11 +170,19 @@ func (s *Store) ask(ctx context.Context, g group, open []int, out []ports.Answer
 func (s *Store) repeat(ctx context.Context, transaction func() error) error {
 	var err error
 	for try := range maxTries {
+		s.retried(try)
 		if err = transaction(); err == nil || !again(err) || s.pause(ctx, try) != nil {
 			break
 		}
 	}
 	return err
+}
+
+// retried counts a transaction that is sent again.
+func (s *Store) retried(try int) {
+	if try > 0 {
+		s.book.watch.Count("sutra_store_retries_total", 1)
+	}
 }
 
 // pause waits 5 to 50 ms, with full jitter, longer after each try.

@@ -59,6 +59,9 @@ func (s *Store) Clock() ports.Clock { return s.clock }
 // Exclusive says that no other process can share this database.
 func (s *Store) Exclusive() bool { return !s.book.dialect.Caps.Shared }
 
+// Pools says how the connections stand now.
+func (s *Store) Pools() []ports.Pool { return s.run.pools() }
+
 // Close ends what the store started and gives its connections back.
 func (s *Store) Close() error {
 	var first error

@@ -45,6 +45,10 @@ func (b book) arg(v any) any {
 		} else {
 			v = plain(string(t))
 		}
+	case ports.Trace:
+		if v = []byte(nil); t != "" {
+			v = []byte(t)
+		}
 	case string:
 		v = plain(t)
 	case ports.Owner:
@@ -158,6 +162,8 @@ func (c *cell) Scan(v any) error {
 	case *ports.MessageKind:
 		return scanText(to, v)
 	case *ports.DeploymentID:
+		return scanText(to, v)
+	case *ports.Trace:
 		return scanText(to, v)
 	case *ports.Phase:
 		return scanText(to, v)

@@ -158,6 +158,11 @@ func (s views) Locate(ctx context.Context, tenants []string, id ports.InstanceID
 	return ref, err
 }
 
+func (s views) Living(ctx context.Context, tenant string) (n int, err error) {
+	err = s.read(ctx, tenant, op{name: "instance_living", args: args{"tenant": tenant}, scan: func(r row) error { return r.Scan(&n) }})
+	return n, err
+}
+
 func (s views) Backlog(ctx context.Context) (b ports.Backlog, err error) {
 	err = s.read(ctx, fleet, op{name: "backlog", args: args{"now": s.now()}, scan: func(r row) error {
 		return r.Scan(&b.InboxDue, &b.OutboxDue, &b.TimersOverdue, &b.TasksFetchable, &b.ClaimsHeld,

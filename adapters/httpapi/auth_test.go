@@ -224,7 +224,7 @@ func TestEveryRouteAsksForItsRole(t *testing.T) {
 		"both":   {Deps{Keys: testKeys, Tokens: i.tokens(t)}, slices.Concat([]credential{none}, keys(), tokens(t, i))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tc.deps.Log = slog.New(slog.DiscardHandler)
+			tc.deps.Log, tc.deps.Clock, tc.deps.Watch = slog.New(slog.DiscardHandler), still{}, ports.Blind{}
 			s := &Server{Deps: tc.deps}
 			for _, route := range s.Routes() {
 				for _, c := range tc.all {
@@ -246,7 +246,7 @@ func TestEveryRouteAsksForItsRole(t *testing.T) {
 }
 
 func TestWithoutKeysAndTokensTheAPIIsClosed(t *testing.T) {
-	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler)}}
+	s := &Server{Deps: Deps{Clock: still{}, Watch: ports.Blind{}, Log: slog.New(slog.DiscardHandler)}}
 	i := newIssuer(t)
 	for _, route := range s.Routes() {
 		want := http.StatusServiceUnavailable
@@ -265,7 +265,7 @@ func TestWithoutKeysAndTokensTheAPIIsClosed(t *testing.T) {
 func TestAnIssuerThatWasNeverReachedIsSaidSo(t *testing.T) {
 	away := issuer{url: "http://127.0.0.1:1"}
 	away.key = newIssuer(t).key
-	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler), Keys: testKeys, Tokens: away.tokens(t)}}
+	s := &Server{Deps: Deps{Clock: still{}, Watch: ports.Blind{}, Log: slog.New(slog.DiscardHandler), Keys: testKeys, Tokens: away.tokens(t)}}
 	for _, route := range s.Routes() {
 		if route.Role == "" {
 			continue
@@ -285,7 +285,7 @@ func TestAnIssuerThatWasNeverReachedIsSaidSo(t *testing.T) {
 func TestNobodyActsForATenantThatIsNotHis(t *testing.T) {
 	i := newIssuer(t)
 	s := &Server{Deps: Deps{
-		Log: slog.New(slog.DiscardHandler), Tokens: i.tokens(t), MaxPayload: 1 << 10,
+		Clock: still{}, Watch: ports.Blind{}, Log: slog.New(slog.DiscardHandler), Tokens: i.tokens(t), MaxPayload: 1 << 10,
 		Keys: []Key{{Name: "ann", Role: Admin, Secret: "a", Tenants: []string{"t", "u"}}},
 	}}
 	router := s.router()
@@ -342,7 +342,7 @@ func described(path string) string { return parameter.ReplaceAllString(path, "{$
 
 func TestAChannelTakesTokensForItselfAlone(t *testing.T) {
 	i := newIssuer(t)
-	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler), Keys: testKeys, Tokens: i.tokens(t)}}
+	s := &Server{Deps: Deps{Clock: still{}, Watch: ports.Blind{}, Log: slog.New(slog.DiscardHandler), Keys: testKeys, Tokens: i.tokens(t)}}
 	door := ports.Auth{Scheme: "bearer", Audience: "orders", Claims: map[string]string{"scope": "orders.write", "realm_access.roles": "shop"}}
 	good := []any{"aud", "orders", "scope", "openid orders.write", "tenants", nil}
 	token := func(role string, changes ...any) string {
@@ -431,6 +431,11 @@ func TestTheHighestRoleOfATokenCounts(t *testing.T) {
 	}
 }
 
+// still is a clock that stands.
+type still struct{ ports.Clock }
+
+func (still) Now() time.Time { return time.Time{} }
+
 // knock calls a route whose handler was taken away, and answers the status, who got in, and the answer's header.
 func knock(t *testing.T, s *Server, route Route, c credential) (int, Principal, http.Header) {
 	t.Helper()
@@ -445,7 +450,7 @@ func knock(t *testing.T, s *Server, route Route, c credential) (int, Principal, 
 		req.Header.Set(c.header, c.value)
 	}
 	w := httptest.NewRecorder()
-	if err := s.problems(s.guarded(route))(w, bunrouter.NewRequest(req)); err != nil {
+	if err := s.watched(route.Path, s.guarded(route))(w, bunrouter.NewRequest(req)); err != nil {
 		t.Errorf("%s %s: %v", route.Method, route.Path, err)
 	}
 	return w.Code, who, maps.Clone(w.Result().Header)

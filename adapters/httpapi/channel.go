@@ -18,13 +18,24 @@ import (
 
 // channel answers every path that is not the engine's own: a channel's door, if there is one.
 func (s *Server) channel(w http.ResponseWriter, req bunrouter.Request) error {
-	if own(req.URL.Path) {
-		return fault.RouteUnknown.With("there is no %s %s", req.Method, req.URL.Path)
-	}
-	entrance, err := s.Intake.Enter(req.Context(), "http "+req.Method+" "+req.URL.Path)
+	entrance, err := s.find(req)
 	if err != nil {
-		return err
+		return s.watched(unknown, func(http.ResponseWriter, bunrouter.Request) error { return err })(w, req)
 	}
+	return s.watched("channel "+entrance.Channel, func(w http.ResponseWriter, req bunrouter.Request) error {
+		return s.enter(w, req, entrance)
+	})(w, req)
+}
+
+func (s *Server) find(req bunrouter.Request) (ports.Entrance, error) {
+	if own(req.URL.Path) {
+		return ports.Entrance{}, fault.RouteUnknown.With("there is no %s %s", req.Method, req.URL.Path)
+	}
+	return s.Intake.Enter(req.Context(), "http "+req.Method+" "+req.URL.Path)
+}
+
+// enter takes a request as a message of its channel.
+func (s *Server) enter(w http.ResponseWriter, req bunrouter.Request, entrance ports.Entrance) error {
 	if err := s.admit(entrance.Auth, req.Request); err != nil {
 		return err
 	}

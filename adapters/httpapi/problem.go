@@ -1,12 +1,11 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
-
-	"github.com/uptrace/bunrouter"
 
 	"github.com/sutra-engine/sutra/client/wire"
 	"github.com/sutra-engine/sutra/ports/fault"
@@ -15,28 +14,25 @@ import (
 // retryAfter is what a sender of refused work is told to wait, in seconds.
 const retryAfter = "1"
 
-// problems turns the errors of handlers into problem documents. It is where an error stops, so here it is logged.
-func (s *Server) problems(next bunrouter.HandlerFunc) bunrouter.HandlerFunc {
-	return func(w http.ResponseWriter, req bunrouter.Request) error {
-		err := next(w, req)
-		if err == nil {
-			return nil
-		}
-		p := problem(err)
-		if p.Status >= 500 {
-			s.Log.ErrorContext(req.Context(), "request failed", "method", req.Method, "path", req.URL.Path, "code", p.Code, "error", err)
-		}
-		h := w.Header()
-		h.Set("Content-Type", "application/problem+json")
-		if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable || p.Status == http.StatusConflict && p.Retryable {
-			h.Set("Retry-After", retryAfter)
-		}
-		if p.Status == http.StatusUnauthorized {
-			h.Set("WWW-Authenticate", challenge(req.Request))
-		}
-		w.WriteHeader(p.Status)
-		return json.NewEncoder(w).Encode(p)
+// refuse turns the error of a handler into a problem document. It is where an error stops, so here it is logged.
+func (s *Server) refuse(ctx context.Context, w http.ResponseWriter, req *http.Request, err error) error {
+	if err == nil {
+		return nil
 	}
+	p := problem(err)
+	if p.Status >= 500 {
+		s.Log.ErrorContext(ctx, "request failed", "method", req.Method, "path", req.URL.Path, "code", p.Code, "error", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable || p.Status == http.StatusConflict && p.Retryable {
+		h.Set("Retry-After", retryAfter)
+	}
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", challenge(req))
+	}
+	w.WriteHeader(p.Status)
+	return json.NewEncoder(w).Encode(p)
 }
 
 // challenge says how to prove who calls (RFC 6750, section 3): a request that brought a token is told that it is not a good one.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/uptrace/bunrouter"
@@ -31,6 +32,7 @@ type Deps struct {
 	Health      ports.Health
 	Metrics     http.Handler
 	Clock       ports.Clock
+	Watch       ports.Watch
 	Log         *slog.Logger
 	Keys        []Key // who may call; without keys and tokens the API is closed
 	Tokens      Tokens
@@ -45,6 +47,7 @@ type Server struct {
 	Deps
 	listener net.Listener
 	http     *http.Server
+	inFlight atomic.Int64
 }
 
 // New makes the server on a listener that is open already, so that its address is known and nothing is lost before it serves.
@@ -73,12 +76,11 @@ func (s *Server) Shut(ctx context.Context) error { return s.http.Shutdown(ctx) }
 
 func (s *Server) router() http.Handler {
 	r := bunrouter.New(
-		bunrouter.Use(s.problems),
 		bunrouter.WithNotFoundHandler(s.channel),
 		bunrouter.WithMethodNotAllowedHandler(s.channel),
 	)
 	for _, route := range s.Routes() {
-		r.Handle(route.Method, route.Path, s.guarded(route))
+		r.Handle(route.Method, route.Path, s.watched(route.Path, s.guarded(route)))
 	}
 	return r
 }

@@ -61,7 +61,7 @@ func TestSentMeansInAStreamOnce(t *testing.T) {
 	send := func(topic string) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		_, err := s.Send(ctx, ports.Emission{ID: ports.ID{1}, Instance: ports.ID{2}, Destination: address, Topic: topic, ContentType: "text/plain", Body: []byte("hello")})
+		_, err := s.Send(ctx, ports.Emission{ID: ports.ID{1}, Instance: ports.ID{2}, Destination: address, Topic: topic, ContentType: "text/plain", Body: []byte("hello"), Trace: "00-t-s-01 v=1"})
 		return err
 	}
 	if err := send("nowhere"); err == nil || fault.Of(err).Code != fault.SendFailed {
@@ -72,6 +72,11 @@ func TestSentMeansInAStreamOnce(t *testing.T) {
 	is, err := stream.Info(t.Context())
 	if err != nil || is.State.Msgs != 1 {
 		t.Errorf("sent twice under one id: got %+v, %v; want one message", is.State, err)
+	}
+	m, err := stream.GetMsg(t.Context(), is.State.LastSeq)
+	must(t, err)
+	if m.Header.Get("traceparent") != "00-t-s-01" || m.Header.Get("tracestate") != "v=1" {
+		t.Errorf("got headers %v, want the trace", m.Header)
 	}
 	if err := send(""); fault.Of(err).Code != fault.SendRefused {
 		t.Errorf("to no topic: got %v, want it refused for good", err)

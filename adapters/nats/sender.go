@@ -90,8 +90,8 @@ func message(e ports.Emission) *nats.Msg {
 	if e.ContentType != "" {
 		m.Header.Set("Content-Type", e.ContentType)
 	}
-	if len(e.Trace) > 0 {
-		m.Header.Set("Traceparent", string(e.Trace))
+	for _, h := range e.Trace.Headers() {
+		m.Header.Set(h.Name, h.Value)
 	}
 	m.Header.Set("Sutra-Instance", e.Instance.String())
 	m.Header.Set("Sutra-Sequence", strconv.FormatInt(e.Seq, 10))

@@ -72,7 +72,7 @@ func sentMeansInAQueue(t *testing.T, address string, ch *amqp.Channel) {
 		defer cancel()
 		_, err := s.Send(ctx, ports.Emission{
 			ID: id, Instance: ports.ID{2}, Seq: 3, Destination: address, Topic: topic, ContentType: "text/plain", Body: []byte("hello"),
-			Headers: []ports.Header{{Name: "A", Value: "1"}, {Name: "A", Value: "2"}},
+			Headers: []ports.Header{{Name: "A", Value: "1"}, {Name: "A", Value: "2"}}, Trace: "00-t-s-01 v=1",
 		})
 		return err
 	}
@@ -87,7 +87,8 @@ func sentMeansInAQueue(t *testing.T, address string, ch *amqp.Channel) {
 	if err != nil || !ok || m.MessageId != id.String() || m.DeliveryMode != amqp.Persistent || m.ContentType != "text/plain" || string(m.Body) != "hello" {
 		t.Errorf("got %+v, %v, %v; want the emission under its id, persistent", m, ok, err)
 	}
-	if m.Headers["A"] != "1, 2" || m.Headers["Sutra-Instance"] != (ports.ID{2}).String() || m.Headers["Sutra-Sequence"] != int64(3) {
+	if m.Headers["A"] != "1, 2" || m.Headers["Sutra-Instance"] != (ports.ID{2}).String() || m.Headers["Sutra-Sequence"] != int64(3) ||
+		m.Headers["traceparent"] != "00-t-s-01" || m.Headers["tracestate"] != "v=1" {
 		t.Errorf("got headers %v", m.Headers)
 	}
 	if err := send(""); fault.Of(err).Code != fault.SendRefused {
@@ -112,14 +113,14 @@ func whoConsumesAlone(t *testing.T, address string, ch *amqp.Channel) {
 		t.Error("a second one consumes: want it refused")
 	}
 	must(t, ch.PublishWithContext(ctx, "", "alone", false, false, amqp.Publishing{
-		MessageId: "m", Type: "order.placed", Headers: amqp.Table{"cloudEvents:source": "/shop", "n": int32(7), "x-death": []any{}}, Body: []byte("b"),
+		MessageId: "m", Type: "order.placed", Headers: amqp.Table{"cloudEvents:source": "/shop", "n": int32(7), "traceparent": "00-t-s-01", "x-death": []any{}}, Body: []byte("b"),
 	}))
 	in := <-got
 	headers := map[string]string{}
 	for _, h := range in.Headers {
 		headers[h.Name] = h.Value
 	}
-	if string(in.EventID) != "m" || headers["Sutra-Message-Type"] != "order.placed" || headers["ce-source"] != "/shop" || headers["n"] != "7" || len(headers) != 3 {
+	if string(in.EventID) != "m" || headers["Sutra-Message-Type"] != "order.placed" || headers["ce-source"] != "/shop" || headers["n"] != "7" || ports.TraceOf(in.Headers) != "00-t-s-01" || len(headers) != 4 {
 		t.Errorf("got event %q with headers %v", in.EventID, headers)
 	}
 	cancel()

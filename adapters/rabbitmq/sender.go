@@ -156,8 +156,8 @@ func publishing(e ports.Emission) amqp.Publishing {
 		}
 		headers[h.Name] = h.Value
 	}
-	if len(e.Trace) > 0 {
-		headers["Traceparent"] = string(e.Trace)
+	for _, h := range e.Trace.Headers() {
+		headers[h.Name] = h.Value
 	}
 	return amqp.Publishing{
 		MessageId: e.ID.String(), DeliveryMode: amqp.Persistent, ContentType: e.ContentType, Headers: headers, AppId: "sutra", Body: e.Body,

@@ -1,10 +1,13 @@
 package telemetry
 
 import (
+	"flag"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -63,6 +66,37 @@ func TestFiguresAreThereBeforeAnythingHappens(t *testing.T) {
 		if there[f.name] != want {
 			t.Errorf("%s: got %d series at the start, want %d", f.name, there[f.name], want)
 		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the table of docs/telemetry.md")
+
+// TestTheDocumentTellsEveryFigure: docs/telemetry.md ends with the table of all that a scrape may ask for.
+func TestTheDocumentTellsEveryFigure(t *testing.T) {
+	const file, mark = "../../docs/telemetry.md", "go test ./adapters/telemetry -update -->\n"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, got, found := strings.Cut(string(text), mark)
+	if !found {
+		t.Fatalf("%s does not say %q", file, mark)
+	}
+	var table strings.Builder
+	table.WriteString("\n| metric | labels | what |\n| --- | --- | --- |\n")
+	all := slices.Concat(counters, durations, backlogs, pooled, doors)
+	slices.SortFunc(all, func(a, b figure) int { return strings.Compare(a.name, b.name) })
+	for _, f := range all {
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", f.name, strings.Join(f.labels, ", "), f.help)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(head+mark+table.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got != table.String() {
+		t.Errorf("the table of %s is not that of the figures; write it with -update", file)
 	}
 }
 

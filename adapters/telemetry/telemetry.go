@@ -1,10 +1,12 @@
-// Package telemetry is the engine's ports.Watch over Prometheus, and the backlog of the database as gauges. It keeps no state of its own.
+// Package telemetry is the engine's ports.Watch: counters and durations for Prometheus, spans for OpenTelemetry. Nothing else knows either.
+// It keeps no state of its own.
 package telemetry
 
 import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,7 +21,7 @@ var buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 
 
 // Metrics counts and measures what the table of figures names, and nothing else. It is made by New.
 type Metrics struct {
-	ports.Blind // spans are not recorded
+	ports.Blind // spans are a Tracer's
 	registry    *prometheus.Registry
 	counters    map[string]*prometheus.CounterVec
 	histograms  map[string]*prometheus.HistogramVec
@@ -73,38 +75,18 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Backlog adds what waits in the database to every scrape. A database that does not answer in time leaves the gauges out.
+// Backlog adds what waits in the database to every scrape. A database that does not answer in time leaves the readings out.
 func (m *Metrics) Backlog(views ports.Views, clock ports.Clock) {
-	m.registry.MustRegister(backlog{views, clock})
+	m.read(backlogs, func(say saying) {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) //nolint:forbidigo // a collector is given no context
+		defer cancel()
+		if now, err := views.Backlog(ctx); err == nil {
+			tell(now, clock.Now(), say)
+		}
+	})
 }
 
-type backlog struct {
-	views ports.Views
-	clock ports.Clock
-}
-
-var (
-	waiting = prometheus.NewDesc("sutra_backlog", "Rows that are due and not done, by kind; claim: instances that somebody advances.", []string{"kind"}, nil)
-	oldest  = prometheus.NewDesc("sutra_backlog_oldest_seconds", "Age of the oldest row that is due and not done, by kind.", []string{"kind"}, nil)
-	stuck   = prometheus.NewDesc("sutra_stuck", "Rows that wait for an operator, by kind.", []string{"kind"}, nil)
-	parked  = prometheus.NewDesc("sutra_instances_suspended", "Instances that wait.", nil, nil)
-)
-
-// Describe names the gauges.
-func (backlog) Describe(c chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{waiting, oldest, stuck, parked} {
-		c <- d
-	}
-}
-
-// Collect reads them with one query.
-func (b backlog) Collect(c chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) //nolint:forbidigo // a collector is given no context
-	defer cancel()
-	now, err := b.views.Backlog(ctx)
-	if err != nil {
-		return
-	}
+func tell(now ports.Backlog, at time.Time, say saying) {
 	for _, g := range []struct {
 		kind   string
 		n      int64
@@ -118,15 +100,67 @@ func (b backlog) Collect(c chan<- prometheus.Metric) {
 	} {
 		age := 0.0
 		if !g.oldest.IsZero() {
-			age = max(0, b.clock.Now().Sub(g.oldest).Seconds())
+			age = max(0, at.Sub(g.oldest).Seconds())
 		}
-		c <- prometheus.MustNewConstMetric(waiting, prometheus.GaugeValue, float64(g.n), g.kind)
-		c <- prometheus.MustNewConstMetric(oldest, prometheus.GaugeValue, age, g.kind)
+		say("sutra_backlog", float64(g.n), g.kind)
+		say("sutra_backlog_oldest_seconds", age, g.kind)
 	}
-	for kind, n := range map[string]int64{
-		"instance-failed": now.InstancesFailed, "outbox-poisoned": now.OutboxPoisoned, "inbox-dead": now.InboxDead, "task-terminal": now.TasksTerminal,
-	} {
-		c <- prometheus.MustNewConstMetric(stuck, prometheus.GaugeValue, float64(n), kind)
+	say("sutra_stuck", float64(now.InstancesFailed), "instance-failed")
+	say("sutra_stuck", float64(now.OutboxPoisoned), "outbox-poisoned")
+	say("sutra_stuck", float64(now.InboxDead), "inbox-dead")
+	say("sutra_stuck", float64(now.TasksTerminal), "task-terminal")
+	say("sutra_instances_suspended", float64(now.InstancesSuspended))
+}
+
+// Pools adds how the database's connections stand to every scrape.
+func (m *Metrics) Pools(pools func() []ports.Pool) {
+	m.read(pooled, func(say saying) {
+		for _, p := range pools() {
+			say("sutra_pool_connections", float64(p.InUse), p.Name, "in-use")
+			say("sutra_pool_connections", float64(p.Open-p.InUse), p.Name, "idle")
+			say("sutra_pool_connections_max", float64(p.Max), p.Name)
+			say("sutra_pool_waits_total", float64(p.Waits), p.Name)
+			say("sutra_pool_wait_seconds_total", p.Waited.Seconds(), p.Name)
+		}
+	})
+}
+
+// Doors adds how many requests are being answered to every scrape.
+func (m *Metrics) Doors(inFlight func() int64) {
+	m.read(doors, func(say saying) { say("sutra_http_requests_in_flight", float64(inFlight())) })
+}
+
+// saying gives one reading: of a figure, with the values of its labels.
+type saying func(name string, value float64, labels ...string)
+
+// read adds figures that are read whenever a scrape asks for them.
+func (m *Metrics) read(of []figure, read func(saying)) {
+	r := readings{map[string]*prometheus.Desc{}, read}
+	for _, f := range of {
+		r.said[f.name] = prometheus.NewDesc(f.name, f.help, f.labels, nil)
 	}
-	c <- prometheus.MustNewConstMetric(parked, prometheus.GaugeValue, float64(now.InstancesSuspended))
+	m.registry.MustRegister(r)
+}
+
+type readings struct {
+	said map[string]*prometheus.Desc
+	read func(saying)
+}
+
+// Describe names the figures.
+func (r readings) Describe(c chan<- *prometheus.Desc) {
+	for _, d := range r.said {
+		c <- d
+	}
+}
+
+// Collect reads them.
+func (r readings) Collect(c chan<- prometheus.Metric) {
+	r.read(func(name string, value float64, labels ...string) {
+		kind := prometheus.GaugeValue
+		if strings.HasSuffix(name, "_total") {
+			kind = prometheus.CounterValue
+		}
+		c <- prometheus.MustNewConstMetric(r.said[name], kind, value, labels...)
+	})
 }

@@ -42,8 +42,8 @@ func (s *Sender) Send(ctx context.Context, e ports.Emission) (ports.Response, er
 	if e.ContentType != "" {
 		req.Header.Set("Content-Type", e.ContentType)
 	}
-	if len(e.Trace) > 0 {
-		req.Header.Set("Traceparent", string(e.Trace))
+	for _, h := range e.Trace.Headers() {
+		req.Header.Set(h.Name, h.Value)
 	}
 	req.Header.Set("Idempotency-Key", e.ID.String())
 	req.Header.Set("Sutra-Instance", e.Instance.String())

@@ -110,6 +110,7 @@ func (c *consumer) follow(ctx context.Context, term ports.Term, end func()) {
 
 // take hands one message to the intake and rules what becomes of it.
 func (c *consumer) take(ctx context.Context, in ports.Incoming, term ports.Term) ports.Ruling {
+	ctx, end := c.Watch.Span(ctx, ports.Span{Name: "process " + c.door.channel, Kind: ports.SpanConsumer, Parent: ports.TraceOf(in.Headers)})
 	in.Received = c.Clock.Now()
 	if c.door.singleton {
 		in.Stream, in.Position = c.door.from.Path, c.next(term)
@@ -129,6 +130,7 @@ func (c *consumer) take(ctx context.Context, in ports.Incoming, term ports.Term)
 	}
 	ruling := c.rule(receipt, err)
 	c.tell(ctx, in, receipt, ruling, err)
+	end(c.processed(in, receipt, err))
 	return ruling
 }
 
@@ -162,6 +164,19 @@ func (c *consumer) rule(receipt ports.Receipt, err error) ports.Ruling {
 		return ports.Ruling{Disposal: ports.Requeue, After: c.Again.After(0)}
 	}
 	return ports.Ruling{Disposal: ports.Requeue, After: c.Again.After(patient)}
+}
+
+// processed says what became of a message, for those who trace.
+func (c *consumer) processed(in ports.Incoming, receipt ports.Receipt, err error) ports.Ending {
+	out := ports.Ending{Err: err, Attributes: []any{
+		"messaging.system", string(c.door.transport), "messaging.operation.type", "process",
+		"messaging.destination.name", c.door.from.Path, "messaging.message.id", string(in.EventID),
+		"sutra.tenant", c.door.tenant, "sutra.channel", c.door.channel,
+	}}
+	if !receipt.Instance.IsZero() {
+		out.Attributes = append(out.Attributes, "sutra.instance.id", receipt.Instance.String())
+	}
+	return out
 }
 
 func (c *consumer) tell(ctx context.Context, in ports.Incoming, receipt ports.Receipt, ruling ports.Ruling, err error) {

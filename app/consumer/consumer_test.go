@@ -1,10 +1,15 @@
 package consumer
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/sutra-engine/sutra/adapters/telemetry"
 	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
@@ -36,6 +41,39 @@ func TestMessagesAreRuledByWhatTheIntakeAnswers(t *testing.T) {
 		if got := c.rule(tc.receipt, tc.err); got.Disposal != tc.want || got.After > tc.most || got.Disposal != ports.Requeue && got.After != 0 {
 			t.Errorf("%s: got %+v, want %s within %v", name, got, tc.want, tc.most)
 		}
+	}
+}
+
+// heard is an intake that takes everything, and remembers where its caller stood.
+type heard struct {
+	ports.Intake
+	watch ports.Watch
+	trace ports.Trace
+}
+
+func (h *heard) Enter(context.Context, string) (ports.Entrance, error) {
+	return ports.Entrance{Limit: 1}, nil
+}
+
+func (h *heard) Take(ctx context.Context, _ ports.Incoming) (ports.Receipt, error) {
+	h.trace = h.watch.Trace(ctx)
+	return ports.Receipt{Durable: true}, nil
+}
+
+type still struct{}
+
+func (still) Now() time.Time { return time.Time{} }
+
+func TestAMessageIsTakenInTheTraceItBrings(t *testing.T) {
+	spans := tracetest.NewInMemoryExporter()
+	watch := telemetry.Over(telemetry.New(), sdk.NewTracerProvider(sdk.WithSyncer(spans)))
+	intake := &heard{watch: watch}
+	c := consumer{Deps: Deps{Intake: intake, Watch: watch, Clock: still{}}, door: door{transport: "rabbitmq", channel: "orders"}}
+	const from = ports.Trace("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	c.take(t.Context(), ports.Incoming{Headers: from.Headers()}, ports.Term{})
+	s := spans.GetSpans()[0]
+	if intake.trace.ID() != from.ID() || s.Parent.SpanID().String() != "b7ad6b7169203331" || s.SpanKind.String() != "consumer" || s.Name != "process orders" {
+		t.Errorf("got trace %s and span %+v", intake.trace, s)
 	}
 }
 

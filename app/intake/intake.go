@@ -11,6 +11,7 @@ import (
 
 	"github.com/sutra-engine/sutra/app/converge"
 	"github.com/sutra-engine/sutra/app/lane"
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/core/channel"
 	"github.com/sutra-engine/sutra/core/deploy"
 	"github.com/sutra-engine/sutra/core/intake"
@@ -93,6 +94,7 @@ func (i *Intake) Take(ctx context.Context, in ports.Incoming) (ports.Receipt, er
 		if err != nil {
 			return ports.Receipt{}, err
 		}
+		m.Trace = i.Watch.Trace(ctx)
 		return i.take(ctx, &m)
 	})
 }
@@ -167,7 +169,7 @@ func (i *Intake) complete(ctx context.Context, m *intake.Message) (ports.Receipt
 	}
 	receipt := ports.Receipt{Tenant: m.Inbox.Tenant, Instance: answer.Instance.ID}
 	switch {
-	case errors.Is(err, fault.NoMatch), errors.Is(err, fault.SchemaViolated), errors.Is(err, fault.InstanceEnded), errors.Is(err, fault.InstanceFailed):
+	case errors.Is(err, fault.NoMatch), errors.Is(err, fault.SchemaViolated), errors.Is(err, fault.InstanceEnded), errors.Is(err, fault.InstanceFailed), limit.Refused(err):
 		return i.unmatched(ctx, m.Inbox, err)
 	case err != nil:
 		return receipt, err
@@ -222,8 +224,8 @@ func (i *Intake) settle(ctx context.Context, m *intake.Message) (lane.Answer, er
 	}
 }
 
-// unmatched answers a message that nobody waits for any more: it may be the very one that was taken before, whose sender did not hear
-// the answer, or sent it twice at once.
+// unmatched answers a message that nobody waits for any more, or that would start one too many: it may be the very one that was taken
+// before, whose sender did not hear the answer, or sent it twice at once.
 func (i *Intake) unmatched(ctx context.Context, ref ports.InboxRef, refused error) (ports.Receipt, error) {
 	receipt, err := i.duplicate(ctx, ref, ports.InstanceID{})
 	if err == nil && receipt.Instance.IsZero() {

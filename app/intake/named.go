@@ -7,6 +7,7 @@ import (
 
 	"github.com/sutra-engine/sutra/app/converge"
 	"github.com/sutra-engine/sutra/app/lane"
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/core/intake"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports"
@@ -33,7 +34,7 @@ func (i *Intake) Start(ctx context.Context, tenant, module, process string, in p
 			Start: &lane.Start{Program: served.Programs[process], Begin: step.Begin{
 				Ref: ports.Ref{Tenant: tenant, ID: i.IDs.New()},
 				Event: step.Event{
-					Kind: step.KindStart, Payload: m.Value, Headers: m.Headers,
+					Kind: step.KindStart, Payload: m.Value, Headers: m.Headers, Trace: i.Watch.Trace(ctx),
 					Consumed: &ports.Consumed{InboxRef: ref, EventID: m.EventID, Kind: ports.KindStart},
 				},
 			}},
@@ -44,8 +45,11 @@ func (i *Intake) Start(ctx context.Context, tenant, module, process string, in p
 		}
 		select {
 		case a := <-answers:
-			if a.Outcome == ports.Duplicate {
+			switch {
+			case a.Outcome == ports.Duplicate:
 				return i.duplicate(ctx, ref, a.Other)
+			case limit.Refused(a.Err):
+				return i.unmatched(ctx, ref, a.Err)
 			}
 			return ports.Receipt{Tenant: tenant, Instance: a.Instance.ID}, a.Err
 		case <-ctx.Done():
@@ -68,12 +72,13 @@ func (i *Intake) Publish(ctx context.Context, tenant, name, key string, ttl time
 		if err != nil {
 			return ports.Receipt{}, err
 		}
+		m.Trace = i.Watch.Trace(ctx)
 		if ttl > 0 {
 			return i.persist(ctx, &m, ttl)
 		}
 		answer, err := i.settle(ctx, &m)
 		receipt := ports.Receipt{Tenant: tenant, Instance: answer.Instance.ID}
-		if errors.Is(err, fault.NoMatch) {
+		if errors.Is(err, fault.NoMatch) || limit.Refused(err) {
 			return i.unmatched(ctx, m.Inbox, err)
 		}
 		if err == nil && answer.Outcome == ports.Duplicate {
@@ -92,6 +97,7 @@ func (i *Intake) Broadcast(ctx context.Context, tenant, name string, in ports.In
 	if err != nil {
 		return ports.Receipt{}, err
 	}
+	m.Trace = i.Watch.Trace(ctx)
 	payload, err := m.Payload()
 	if err != nil {
 		return ports.Receipt{}, fault.BodyUndecodable.With("the payload cannot be kept: %w", err)

@@ -18,6 +18,7 @@ type run struct {
 	held     *claim.Held
 	step     *ports.Step
 	outcomes []step.Outcome // of all events, in order of the requests
+	span     *span
 }
 
 // drive folds the requests by instance, claims the instances together, advances each and commits them together. A fold whose commit
@@ -54,18 +55,20 @@ func (l *lane) once(ctx context.Context, runs []*run) (again []Request) {
 	err := l.Guard.With(ctx, l.owner, refs, func(held []*claim.Held) {
 		var group []ports.Step
 		var of []*run
+		var spans []*span
 		for i, r := range runs {
 			r.held = held[i]
 			ready, untried := l.advance(ctx, r)
 			again = append(again, untried...)
 			if ready {
-				group, of = append(group, *r.step), append(of, r)
+				group, of, spans = append(group, *r.step), append(of, r), append(spans, r.span)
 			}
 		}
 		if len(group) == 0 {
 			return
 		}
-		for i, answer := range l.Instances.Commit(ctx, group) {
+		answers := l.write(ctx, "step", spans, func(ctx context.Context) []ports.Answer { return l.Instances.Commit(ctx, group) })
+		for i, answer := range answers {
 			again = append(again, l.committed(of[i], answer)...)
 		}
 	})
@@ -107,13 +110,16 @@ func (l *lane) advance(ctx context.Context, r *run) (ready bool, again []Request
 			events[i].At = claimed.At
 		}
 	}
+	r.span = l.span(ctx, "step", events...)
+	claimed.Trace = r.span.trace
 	res := l.contained(ctx, r.ref, func() step.Result { return step.Resume(program, claimed, events) })
+	r.span.made(program, claimed.Claim, res)
 	if res.Err != nil {
-		return false, r.answer(Answer{Err: res.Err})
+		return false, r.finished(Answer{Err: res.Err})
 	}
 	r.step, r.outcomes = res.Commit, res.Outcomes
 	if r.step == nil {
-		return false, r.answer(Answer{Outcome: ports.Done, Events: r.outcomes, Status: h.Status})
+		return false, r.finished(Answer{Outcome: ports.Done, Events: r.outcomes, Status: h.Status})
 	}
 	return true, nil
 }
@@ -134,7 +140,7 @@ func (l *lane) committed(r *run, a ports.Answer) (again []Request) {
 	case ports.Done:
 		out.Status, out.Fault, out.Events = r.step.Status, r.step.Fault, r.outcomes
 		out.Replies = stepReplies(r.step)
-		l.failed(r.ref, r.step.Fault)
+		l.failed(r.ref, r.step.Fault, r.span.trace)
 		l.wake(r.ref.Tenant, r.step.Deployment, &r.step.Rows, out.Replies)
 		l.Watch.Count("sutra_steps_committed_total", 1)
 	case ports.ClaimLost:
@@ -142,15 +148,17 @@ func (l *lane) committed(r *run, a ports.Answer) (again []Request) {
 		out.Err = fault.ClaimLost.With("the claim of instance %s went to another before the commit; nothing was written", r.ref.ID).About(r.ref.ID.String())
 	case ports.Unsettled:
 		if next := r.narrowed(a.Err); next != nil {
+			r.span.over(out)
 			return next
 		}
 	default:
+		out.Err = refusal(r, a)
 		if len(r.requests) > 1 {
+			r.span.over(out)
 			return r.requests
 		}
-		out.Err = refusal(r, a)
 	}
-	return r.answer(out)
+	return r.finished(out)
 }
 
 // narrowed is what to try when a commit is refused for its content: each request alone, then its first event alone, then that event as
@@ -207,6 +215,12 @@ func stepReplies(s *ports.Step) map[ports.InboxRef][]byte {
 		}
 	}
 	return out
+}
+
+// finished ends the span of a step that was made, and answers.
+func (r *run) finished(a Answer) (again []Request) {
+	r.span.over(a)
+	return r.answer(a)
 }
 
 // answer gives each request its part: the outcomes of its own events. A request of which nothing was tried, because an event before it

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/core/claim"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports"
@@ -35,6 +36,7 @@ type Deps struct {
 	Watch     ports.Watch
 	Log       *slog.Logger
 	Wake      Wake
+	Gate      *limit.Gate
 	Replica   string
 	Lanes     int
 	Capacity  int // of each mailbox
@@ -285,11 +287,15 @@ func (l *lane) contained(ctx context.Context, ref ports.Ref, run func() step.Res
 }
 
 // failed says that a committed step made its instance FAILED.
-func (l *lane) failed(ref ports.Ref, f *ports.Fault) {
+func (l *lane) failed(ref ports.Ref, f *ports.Fault, trace ports.Trace) {
 	if f == nil {
 		return
 	}
-	l.Log.Warn("an instance is FAILED and waits for an operator", "instance", ref.ID, "tenant", ref.Tenant, "code", f.Code, "node", f.Node, "detail", f.Detail)
+	log := l.Log
+	if id := trace.ID(); id != "" {
+		log = log.With("trace_id", id)
+	}
+	log.Warn("an instance is FAILED and waits for an operator", "instance", ref.ID, "tenant", ref.Tenant, "code", f.Code, "node", f.Node, "detail", f.Detail)
 	l.Watch.Count("sutra_instances_failed_total", 1, "code", f.Code)
 }
 

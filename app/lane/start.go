@@ -3,57 +3,91 @@ package lane
 import (
 	"context"
 
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
-// start makes the first step of each new instance and writes them together. A start that the database refuses for its content is
-// made again as a FAILED instance, which keeps the event.
+// start starts what the tenants' limits let in. What a start did not use of them is given back with its answer.
 func (l *lane) start(ctx context.Context, requests []Request) {
+	var in []Request
+	for _, r := range requests {
+		place, err := l.admit(ctx, r.Start.Begin)
+		if err != nil {
+			r.Done(Answer{Instance: r.Start.Begin.Ref, Err: err})
+			continue
+		}
+		done := r.Done
+		r.Done = func(a Answer) {
+			place.Settle(a.Outcome == ports.Done, !a.Status.Ended())
+			done(a)
+		}
+		in = append(in, r)
+	}
+	l.begin(ctx, in)
+}
+
+// admit asks the gate for a place. A called process is part of its caller, which is not stopped half way.
+func (l *lane) admit(ctx context.Context, b step.Begin) (*limit.Place, error) {
+	if b.Event.Kind == step.KindChildStart {
+		return nil, nil
+	}
+	return l.Gate.Admit(ctx, b.Ref.Tenant)
+}
+
+// begin makes the first step of each new instance and writes them together. A start that the database refuses for its content is
+// made again as a FAILED instance, which keeps the event.
+func (l *lane) begin(ctx context.Context, requests []Request) {
 	if len(requests) == 0 {
 		return
 	}
 	var group []ports.NewInstance
 	var of []Request
+	var spans []*span
 	for _, r := range requests {
 		b := r.Start.Begin
 		b.Event.At = l.now()
 		b.Step = l.IDs.New()
+		s := l.span(ctx, "start", b.Event)
+		b.Trace = s.trace
 		res := l.contained(ctx, b.Ref, func() step.Result { return step.New(r.Start.Program, b) })
+		s.made(r.Start.Program, ports.Claim{Ref: b.Ref}, res)
 		switch {
 		case res.Err != nil:
-			r.Done(Answer{Instance: b.Ref, Err: res.Err})
+			s.done(r, Answer{Instance: b.Ref, Err: res.Err})
 		case res.Start == nil:
-			r.Done(Answer{Instance: b.Ref, Err: res.Failure})
+			s.done(r, Answer{Instance: b.Ref, Err: res.Failure})
 		default:
-			group, of = append(group, *res.Start), append(of, r)
+			group, of, spans = append(group, *res.Start), append(of, r), append(spans, s)
 		}
 	}
 	if len(group) == 0 {
 		return
 	}
 	var again []Request
-	for i, answer := range l.Instances.Start(ctx, group) {
+	answers := l.write(ctx, "start", spans, func(ctx context.Context) []ports.Answer { return l.Instances.Start(ctx, group) })
+	for i, answer := range answers {
 		if refused := contentOf(answer.Err); refused != nil && of[i].Start.Begin.Refused == nil {
 			s := *of[i].Start
 			s.Begin.Refused = refused
 			of[i].Start = &s
 			again = append(again, of[i])
+			spans[i].over(Answer{Err: refused})
 			continue
 		}
-		of[i].Done(l.started(&group[i], answer))
+		spans[i].done(of[i], l.started(&group[i], answer, spans[i].trace))
 	}
-	l.start(ctx, again)
+	l.begin(ctx, again)
 }
 
-func (l *lane) started(n *ports.NewInstance, a ports.Answer) Answer {
+func (l *lane) started(n *ports.NewInstance, a ports.Answer, trace ports.Trace) Answer {
 	out := Answer{Outcome: a.Outcome, Instance: n.Ref, Other: a.Other, Err: a.Err}
 	switch a.Outcome {
 	case ports.Done:
 		out.Status, out.Fault = n.Status, n.Fault
 		out.Replies = replies(n.Consumed, n.Rows)
-		l.failed(n.Ref, n.Fault)
+		l.failed(n.Ref, n.Fault, trace)
 		l.wake(n.Tenant, n.Deployment, &n.Rows, out.Replies)
 		l.Watch.Count("sutra_instances_started_total", 1, "process", n.Process)
 	case ports.AliasTaken:

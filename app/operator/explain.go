@@ -118,7 +118,7 @@ func atWork(t ports.LockedTask, now time.Time) string {
 	var line string
 	switch {
 	case t.Terminal:
-		line = "an operator, its attempts are used up: POST /admin/tasks/" + t.Task.ID.String() + "/retry"
+		line = "an operator, its attempts are used up: sutra tasks retry " + t.Task.ID.String()
 	case t.Worker != "" && t.LockUntil.After(now):
 		line = fmt.Sprintf("worker %s has it until %s, %d attempts left", t.Worker, instant(t.LockUntil), t.Retries)
 	case t.LockUntil.After(now):

@@ -102,7 +102,11 @@ func (o Operator) move(ctx context.Context, h *claim.Held, by ports.Actor, m por
 	if err != nil || st == nil {
 		return err
 	}
-	done := deed{action: "migrate", subject: string(out.To), detail: map[string]any{"from": out.From, "resume": m.Resume, "notes": out.Notes}}
+	detail := map[string]any{"from": out.From, "resume": m.Resume}
+	if len(out.Notes) > 0 {
+		detail["notes"] = out.Notes
+	}
+	done := deed{action: "migrate", subject: string(out.To), detail: detail}
 	answer := o.commit(ctx, h, st, o.audit(h.Tenant, by, done))
 	switch answer.Outcome {
 	case ports.Done:
@@ -150,7 +154,7 @@ func (o Operator) plan(ctx context.Context, c ports.Claim, row *ports.Instance, 
 	if err != nil {
 		return nil, err
 	}
-	claimed := step.Claimed{Claim: c, Row: *row, Step: o.IDs.New(), At: o.Clock.Now()}
+	claimed := step.Claimed{Claim: c, Row: *row, Step: o.IDs.New(), At: o.Clock.Now(), Trace: o.Watch.Trace(ctx)}
 	res, err := migrate.Instance(from, to, claimed, snapshot, planOf(m), facts)
 	if err != nil {
 		return nil, err

@@ -37,6 +37,7 @@ type Deps struct {
 	Served    *converge.Loop
 	Clock     ports.Clock
 	IDs       ports.IDs
+	Watch     ports.Watch
 	Log       *slog.Logger
 	Replica   string
 	Inbox     func() // hears that deliveries were written
@@ -214,7 +215,7 @@ func (o Operator) rewrite(ctx context.Context, h *claim.Held, by ports.Audit, re
 	if err != nil {
 		return err
 	}
-	res := rewrite(program, step.Claimed{Claim: h.Claim(), Row: h.Instance, Step: o.IDs.New(), At: o.Clock.Now()})
+	res := rewrite(program, step.Claimed{Claim: h.Claim(), Row: h.Instance, Step: o.IDs.New(), At: o.Clock.Now(), Trace: o.Watch.Trace(ctx)})
 	switch {
 	case res.Err != nil:
 		return res.Err

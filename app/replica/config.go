@@ -3,6 +3,7 @@ package replica
 import (
 	"time"
 
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/app/tasks"
 	"github.com/sutra-engine/sutra/core/archive"
 	"github.com/sutra-engine/sutra/core/callback"
@@ -32,6 +33,7 @@ type Config struct {
 	FleetWait, Abandoned                           time.Duration
 	Callbacks                                      callback.Rules
 
+	Tenants  limit.Bounds
 	Tasks    tasks.Limits
 	Archives archive.Limits
 	Limits   deploy.Limits

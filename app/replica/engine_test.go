@@ -19,6 +19,7 @@ import (
 	"github.com/sutra-engine/sutra/adapters/database"
 	"github.com/sutra-engine/sutra/adapters/system"
 	"github.com/sutra-engine/sutra/adapters/webhook"
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/app/replica"
 	"github.com/sutra-engine/sutra/core/archive"
 	"github.com/sutra-engine/sutra/ports"
@@ -40,11 +41,22 @@ const tenant = "acme"
 // run starts a replica and deploys one package of models and channels.
 func run(t *testing.T, channels string, models ...string) *engine {
 	t.Helper()
-	return runOn(t, func(s ports.Store) ports.Store { return s }, channels, models...)
+	return runOn(t, func(s ports.Store) ports.Store { return s }, ports.Blind{}, channels, models...)
 }
 
-// runOn is run over a store that a test has wrapped.
-func runOn(t *testing.T, wrap func(ports.Store) ports.Store, channels string, models ...string) *engine {
+// runWithin is run with limits for tenants.
+func runWithin(t *testing.T, b limit.Bounds, channels string, models ...string) *engine {
+	t.Helper()
+	return runFully(t, func(s ports.Store) ports.Store { return s }, ports.Blind{}, b, channels, models...)
+}
+
+// runOn is run over a store that a test has wrapped, and with its watch.
+func runOn(t *testing.T, wrap func(ports.Store) ports.Store, watch ports.Watch, channels string, models ...string) *engine {
+	t.Helper()
+	return runFully(t, wrap, watch, limit.Bounds{}, channels, models...)
+}
+
+func runFully(t *testing.T, wrap func(ports.Store) ports.Store, watch ports.Watch, b limit.Bounds, channels string, models ...string) *engine {
 	t.Helper()
 	c := database.Config{Log: slog.New(slog.DiscardHandler)}
 	opened, err := database.Open(t.Context(), c)
@@ -53,12 +65,13 @@ func runOn(t *testing.T, wrap func(ports.Store) ports.Store, channels string, mo
 	}
 	store := wrap(opened)
 	config := replica.Default(1)
+	config.Tenants = b
 	config.OutboxTick, config.TimerTick, config.DeploymentsPoll = 20*time.Millisecond, 20*time.Millisecond, 50*time.Millisecond
 	config.OutboxBase, config.ReplyTimeout = 10*time.Millisecond, 10*time.Second
 	config.Complete()
 	sender := webhook.New(time.Second, &http.Transport{})
 	e := &engine{t: t, store: store, Replica: replica.New(replica.Deps{
-		Store: store, Config: config, Secrets: system.Secrets{}, IDs: &system.IDs{}, Now: system.Now, Watch: ports.Blind{}, Log: c.Log, Name: "test",
+		Store: store, Config: config, Secrets: system.Secrets{}, IDs: &system.IDs{}, Now: system.Now, Watch: watch, Log: c.Log, Name: "test",
 		Senders: map[string]ports.Sender{"http": sender},
 	})}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -481,7 +494,7 @@ func TestWhatTheDatabaseCannotStoreFailsItsInstanceAlone(t *testing.T) {
 	const n = 12
 	reply := `<task id="%s"><extensionElements><q:reply contentType="application/json" body="{}"/></extensionElements></task>`
 	send := `<sendTask id="%[1]s"><extensionElements><q:send channel="out" body="{text: %[2]s.text}"/></extensionElements></sendTask>`
-	e := runOn(t, func(s ports.Store) ports.Store { return picky{s} },
+	e := runOn(t, func(s ports.Store) ports.Store { return picky{s} }, ports.Blind{},
 		fmt.Sprintf(door, "begin")+fmt.Sprintf(door, "note")+"  - {name: letter, transport: http, ack-mode: on-persist, auth: {scheme: none}}\n"+
 			"  - {name: out, transport: http, url: 'http://127.0.0.1:1/'}\n",
 		process("p", start("p", "begin"), fmt.Sprintf(reply, "p-1"), wait("p", 2, "note"), fmt.Sprintf(reply, "p-3"),

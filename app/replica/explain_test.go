@@ -56,7 +56,7 @@ func TestExplainSaysWhatAnInstanceWaitsFor(t *testing.T) {
 	fail(1)
 	explained(`task at p-1: a worker who fetches jobs, (from \S+ on, )?1 attempts left; it failed last with: no paper`)
 	fail(0)
-	explained(`task at p-1: an operator, its attempts are used up: POST /admin/tasks/\S+/retry; it failed last with: no paper`)
+	explained(`task at p-1: an operator, its attempts are used up: sutra tasks retry \S+; it failed last with: no paper`)
 	if err := e.Operator.Retry(t.Context(), ports.Actor{}, got.Tasks[0].Task.ID, 1); err != nil {
 		t.Fatal(err)
 	}

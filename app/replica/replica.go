@@ -16,6 +16,7 @@ import (
 	"github.com/sutra-engine/sutra/app/deployer"
 	"github.com/sutra-engine/sutra/app/intake"
 	"github.com/sutra-engine/sutra/app/lane"
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/app/operator"
 	"github.com/sutra-engine/sutra/app/steward"
@@ -74,6 +75,7 @@ func New(d Deps) *Replica {
 	})
 	r.lanes = lane.New(lane.Deps{
 		Instances: s.Instances(), Guard: guard, Clock: s.Clock(), IDs: d.IDs, Programs: r, Watch: d.Watch, Log: d.Log,
+		Gate:    limit.New(limit.Deps{Bounds: c.Tenants, Living: s.Views().Living, Clock: s.Clock(), Watch: d.Watch}),
 		Replica: r.ID, Lanes: c.Lanes, Capacity: c.LaneCapacity, Batch: c.LaneBatch,
 		Wake: lane.Wake{
 			Outbox:  func() { r.outbox.Wake() },
@@ -106,12 +108,12 @@ func New(d Deps) *Replica {
 	})
 	r.Operator = operator.Operator{Deps: operator.Deps{
 		Instances: s.Instances(), Views: s.Views(), Outbox: s.Outbox(), Tasks: s.Tasks(), Arrivals: s.Inbox(), Keys: s.Correlation(), Guard: guard, Programs: r, Served: r.served,
-		Clock: s.Clock(), IDs: d.IDs, Log: d.Log, Replica: r.ID,
+		Clock: s.Clock(), IDs: d.IDs, Watch: d.Watch, Log: d.Log, Replica: r.ID,
 		Inbox: func() { r.inbox.Wake() }, Sending: func() { r.outbox.Wake() }, Parked: func() { r.Tasks.Parked() },
 		Waits: func(tenant string, id ports.DeploymentID, waits []ports.Wait) { r.inbox.Waits(tenant, id, waits) },
 	}}
 	r.Tasks = tasks.New(tasks.Deps{
-		Tasks: s.Tasks(), Lanes: r.lanes, Clock: s.Clock(), Log: d.Log, Limits: c.Tasks, Inbox: func() { r.inbox.Wake() },
+		Tasks: s.Tasks(), Lanes: r.lanes, Clock: s.Clock(), Watch: d.Watch, Log: d.Log, Limits: c.Tasks, Inbox: func() { r.inbox.Wake() },
 	})
 	r.roles = &steward.Roles{
 		Leases: s.Leases(), Now: d.Now, Log: d.Log, Watch: d.Watch, Holder: r.ID, TTL: c.LeaseTTL, Poll: c.LeasePoll, Always: s.Exclusive(),

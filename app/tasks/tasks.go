@@ -12,6 +12,7 @@ import (
 	"github.com/sutra-engine/sutra/app/lane"
 	"github.com/sutra-engine/sutra/core/feel"
 	"github.com/sutra-engine/sutra/core/step"
+	"github.com/sutra-engine/sutra/core/token"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
@@ -30,6 +31,7 @@ type Deps struct {
 	Tasks  ports.Tasks
 	Lanes  *lane.Pool
 	Clock  ports.Clock
+	Watch  ports.Watch
 	Log    *slog.Logger
 	Limits Limits
 	Inbox  func() // hears that a completion became a delivery
@@ -76,6 +78,7 @@ func (q *Queue) Fetch(ctx context.Context, f ports.TaskFetch) ([]ports.LockedTas
 		q.mu.Unlock()
 		tasks, err := q.Tasks.Take(ctx, f.TaskAsk)
 		if err != nil || len(tasks) > 0 || f.Wait == 0 {
+			q.handed(ctx, tasks)
 			return tasks, err
 		}
 		again := time.NewTimer(poll)
@@ -94,6 +97,21 @@ func (q *Queue) Fetch(ctx context.Context, f ports.TaskFetch) ([]ports.LockedTas
 		}
 		again.Stop()
 	}
+}
+
+// handed is the span of a fetch that found tasks, linked to the steps that parked them.
+func (q *Queue) handed(ctx context.Context, tasks []ports.LockedTask) {
+	if !q.Watch.Trace(ctx).Sampled() || len(tasks) == 0 {
+		return
+	}
+	_, end := q.Watch.Span(ctx, ports.Span{Name: "receive tasks", Kind: ports.SpanConsumer})
+	out := ports.Ending{Attributes: []any{"messaging.batch.message_count", len(tasks)}}
+	for _, t := range tasks {
+		if trace := token.TraceOf(t.Task); trace != "" {
+			out.Links = append(out.Links, trace)
+		}
+	}
+	end(out)
 }
 
 func (q *Queue) check(f *ports.TaskFetch) error {
@@ -125,9 +143,7 @@ func (q *Queue) Complete(ctx context.Context, tenants []string, lock ports.TaskL
 	if err != nil {
 		return false, err
 	}
-	return q.end(ctx, tenants, lock, step.Event{Kind: step.KindTaskDone, Payload: value}, func() ([]byte, error) {
-		return step.EncodeEvent(step.Event{Payload: value})
-	})
+	return q.end(ctx, tenants, lock, step.Event{Kind: step.KindTaskDone, Payload: value})
 }
 
 // Error ends a task with a BPMN error.
@@ -139,20 +155,18 @@ func (q *Queue) Error(ctx context.Context, tenants []string, lock ports.TaskLock
 	if err != nil {
 		return false, err
 	}
-	return q.end(ctx, tenants, lock, step.Event{Kind: step.KindTaskError, Code: code, Message: message, Payload: value}, func() ([]byte, error) {
-		return step.EncodeTaskError(code, message, value)
-	})
+	return q.end(ctx, tenants, lock, step.Event{Kind: step.KindTaskError, Code: code, Message: message, Payload: value})
 }
 
 // end advances the instance with what the worker says. While its claim is held, the task goes and the delivery stays, in one
 // transaction: accepted.
-func (q *Queue) end(ctx context.Context, tenants []string, lock ports.TaskLock, e step.Event, payload func() ([]byte, error)) (accepted bool, err error) {
+func (q *Queue) end(ctx context.Context, tenants []string, lock ports.TaskLock, e step.Event) (accepted bool, err error) {
 	task, err := q.find(ctx, tenants, lock)
 	if err != nil {
 		return false, err
 	}
 	lock.Tenant, lock.Worker = task.Ref.Tenant, worker(lock, task)
-	e.Wait, e.Task = task.Wait, &lock
+	e.Wait, e.Task, e.Trace = task.Wait, &lock, q.Watch.Trace(ctx)
 	answers := make(chan lane.Answer, 1)
 	if err := q.Lanes.Offer(lane.Request{
 		Drive: &lane.Drive{Ref: task.Ref, Events: []step.Event{e}},
@@ -168,7 +182,7 @@ func (q *Queue) end(ctx context.Context, tenants []string, lock ports.TaskLock, 
 	}
 	switch {
 	case a.Outcome == ports.Held, a.Outcome == ports.ClaimLost:
-		return q.deliver(ctx, lock, task, e, payload)
+		return q.deliver(ctx, lock, task, e)
 	case a.Outcome == ports.Gone, a.Outcome == ports.Done && a.Events[0] == step.Unmatched:
 		return false, unknown(lock.ID)
 	case a.Outcome == ports.Done && a.Events[0] == step.NotTried:
@@ -181,12 +195,12 @@ func (q *Queue) end(ctx context.Context, tenants []string, lock ports.TaskLock, 
 	return false, a.Err
 }
 
-func (q *Queue) deliver(ctx context.Context, lock ports.TaskLock, task ports.LockedTask, e step.Event, payload func() ([]byte, error)) (bool, error) {
+func (q *Queue) deliver(ctx context.Context, lock ports.TaskLock, task ports.LockedTask, e step.Event) (bool, error) {
 	kind := ports.KindTaskDone
 	if e.Kind == step.KindTaskError {
 		kind = ports.KindTaskError
 	}
-	body, err := payload()
+	body, err := step.EncodeEvent(step.Event{Code: e.Code, Message: e.Message, Payload: e.Payload, Trace: e.Trace})
 	if err != nil {
 		return false, fault.BodyUndecodable.With("the variables cannot be kept: %w", err)
 	}

@@ -223,13 +223,9 @@ func (w *Inbox) route(ctx context.Context, s *settling, rows []ports.Message) {
 	var group []*intake.Message
 	var of []ports.Message
 	for _, row := range rows {
-		if !row.Expires.IsZero() && row.Expires.Before(w.Clock.Now()) {
-			s.note(row, bury(string(fault.CorrelationExpired)))
-			continue
-		}
 		m, err := w.restore(row)
 		if err != nil {
-			s.note(row, verdictOf(err))
+			s.note(row, w.unlessExpired(row, verdictOf(err)))
 			continue
 		}
 		group, of = append(group, m), append(of, row)
@@ -245,8 +241,10 @@ func (w *Inbox) route(ctx context.Context, s *settling, rows []ports.Message) {
 	for i, r := range routed {
 		row := of[i]
 		switch {
-		case errors.Is(r.Err, fault.NoMatch), r.Err != nil:
-			s.note(row, verdictOf(r.Err))
+		case r.Err != nil:
+			s.note(row, w.unlessExpired(row, verdictOf(r.Err)))
+		case r.Route.Start == nil && w.expired(row):
+			s.note(row, w.unlessExpired(row, later))
 		case len(r.Route.Relays) > 1:
 			s.note(row, verdictOf(w.spread(ctx, row, r.Route.Relays)))
 		default:
@@ -257,6 +255,19 @@ func (w *Inbox) route(ctx context.Context, s *settling, rows []ports.Message) {
 			}
 		}
 	}
+}
+
+// expired says that a message was kept long enough. One that would start an instance waits for room, not for somebody who takes it:
+// it is never too old.
+func (w *Inbox) expired(row ports.Message) bool {
+	return !row.Expires.IsZero() && row.Expires.Before(w.Clock.Now())
+}
+
+func (w *Inbox) unlessExpired(row ports.Message, v verdict) verdict {
+	if w.expired(row) {
+		return bury(string(fault.CorrelationExpired))
+	}
+	return v
 }
 
 // restore makes a message of a row, under the revision that serves its channel now, else the one that took it.

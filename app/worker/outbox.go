@@ -166,9 +166,7 @@ func (w *Outbox) send(ctx context.Context, e ports.Stamped) (ports.Settled, bool
 	// A send that was begun is finished: only its own timeout ends it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.SendTimeout)
 	defer cancel()
-	ctx, end := w.Watch.Span(ctx, "send", e.Trace)
 	response, err := w.attempt(ctx, &e.Emission)
-	end(err)
 	w.Watch.Observe("sutra_outbox_send_seconds", w.Clock.Now().Sub(began), "outcome", outcome(err))
 	return w.judge(ctx, e, response, err), true
 }
@@ -189,7 +187,13 @@ func (w *Outbox) attempt(ctx context.Context, e *ports.Emission) (ports.Response
 	if sender == nil {
 		return ports.Response{}, fault.SendRefused.With("no transport of this engine sends to %q", e.Destination)
 	}
-	return sender.Send(ctx, *e)
+	ctx, end := w.Watch.Span(ctx, sending(e))
+	if trace := w.Watch.Trace(ctx); trace != "" {
+		e.Trace = trace // the receiver goes on from this very attempt
+	}
+	response, err := sender.Send(ctx, *e)
+	end(sent(e, response, err))
+	return response, err
 }
 
 // resolve turns a channel into where it goes now, with what opens it.

@@ -84,7 +84,7 @@ func (w *Inbox) signalStarts(ctx context.Context, signal ports.Message) error {
 				Start: &lane.Start{Program: start.Program, Begin: step.Begin{
 					Ref: ports.Ref{Tenant: signal.Tenant, ID: w.IDs.New()},
 					Event: step.Event{
-						Kind: step.KindStart, Node: start.Node.ID, Payload: e.Payload, Headers: e.Headers,
+						Kind: step.KindStart, Node: start.Node.ID, Payload: e.Payload, Headers: e.Headers, Trace: e.Trace,
 						Consumed: &ports.Consumed{InboxRef: ports.InboxRef{Tenant: signal.Tenant, Channel: ports.DeliveryChannel, Event: key}, Kind: ports.KindStart},
 					},
 				}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sutra-engine/sutra/app/converge"
 	"github.com/sutra-engine/sutra/app/lane"
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/app/loop"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/core/timer"
@@ -66,10 +67,14 @@ func (w Timers) fire(ctx context.Context, due []ports.Timer) error {
 	for _, t := range due {
 		w.Watch.Observe("sutra_timer_lag_seconds", w.Clock.Now().Sub(t.Due))
 		wg.Add(1)
+		event := step.EventOfTimer(t)
+		ctx, end := w.Watch.Span(ctx, ports.Span{Name: "timer"})
+		event.Trace = w.Watch.Trace(ctx)
 		err := w.Lanes.Submit(ctx, lane.Request{
-			Drive: &lane.Drive{Ref: t.Ref, Events: []step.Event{step.EventOfTimer(t)}},
+			Drive: &lane.Drive{Ref: t.Ref, Events: []step.Event{event}},
 			Done: func(a lane.Answer) {
 				defer wg.Done()
+				end(ports.Ending{Err: a.Err, Attributes: []any{"sutra.tenant", t.Tenant, "sutra.instance.id", t.ID.String()}})
 				switch {
 				case a.Outcome == ports.Done && a.Events[0] == step.Unmatched:
 					w.Log.ErrorContext(ctx, "a timer is due whose instance does not wait for it", "instance", t.ID, "wait", t.Wait)
@@ -80,6 +85,7 @@ func (w Timers) fire(ctx context.Context, due []ports.Timer) error {
 		})
 		if err != nil {
 			wg.Done()
+			end(ports.Ending{Err: err})
 			put(t)
 		}
 	}
@@ -92,7 +98,7 @@ func (w Timers) fire(ctx context.Context, due []ports.Timer) error {
 
 // start makes the instance of a due schedule. The next due date is counted from the last one, so nothing drifts; what was missed while
 // nobody ran is made up by one instance, not by many.
-func (w Timers) start(ctx context.Context, s ports.Schedule) error {
+func (w Timers) start(ctx context.Context, s ports.Schedule) (err error) {
 	served := w.Served.Current().Revision(s.Deployment)
 	if served == nil || !served.Active() || served.Programs[s.Process] == nil {
 		return nil
@@ -102,11 +108,13 @@ func (w Timers) start(ctx context.Context, s ports.Schedule) error {
 	if err != nil {
 		return fmt.Errorf("count the fires of %s in process %s: %w", s.Node, s.Process, err)
 	}
+	ctx, end := w.Watch.Span(ctx, ports.Span{Name: "timer"})
+	defer func() { end(ports.Ending{Err: err}) }()
 	answers := make(chan lane.Answer, 1)
 	err = w.Lanes.Submit(ctx, lane.Request{
 		Start: &lane.Start{Program: program, Begin: step.Begin{
 			Ref:      ports.Ref{Tenant: s.Tenant, ID: w.IDs.New()},
-			Event:    step.Event{Kind: step.KindStart, Node: s.Node},
+			Event:    step.Event{Kind: step.KindStart, Node: s.Node, Trace: w.Watch.Trace(ctx)},
 			Schedule: &ports.Fired{Deployment: s.Deployment, Process: s.Process, Node: s.Node, Due: s.Due, Next: next, Left: left},
 		}},
 		Done: func(a lane.Answer) { answers <- a },
@@ -115,7 +123,7 @@ func (w Timers) start(ctx context.Context, s ports.Schedule) error {
 		return err
 	}
 	a := <-answers
-	if a.Outcome == ports.Unsettled {
+	if a.Outcome == ports.Unsettled && !limit.Refused(a.Err) { // a refused one stays due
 		return a.Err
 	}
 	return nil

@@ -17,6 +17,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sutra-engine/sutra/adapters/httpapi"
+	"github.com/sutra-engine/sutra/adapters/telemetry"
+	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/app/replica"
 	"github.com/sutra-engine/sutra/core/feel"
 	"github.com/sutra-engine/sutra/core/lease"
@@ -41,6 +43,7 @@ type settings struct {
 	brokers        map[string]string // addresses by name; references are resolved when they are used
 	open           bool              // every caller is an admin: dev alone, on loopback
 	logLevel       slog.Level
+	tracing        telemetry.Tracing
 	replica        replica.Config
 }
 
@@ -106,10 +109,14 @@ func properties() []property {
 		{"sutra.brokers", "brokers that channels name: name=address, by commas; env:NAME and file:PATH are resolved", setBrokers},
 		{"sutra.broker.prefetch", "messages of a channel that may be unsettled at once (64)", count(1, func(s *settings) *int { return &s.replica.BrokerAhead })},
 		{"sutra.broker.max-delay", "longest pause between two tries to reach a broker (PT10S)", span(func(s *settings) *time.Duration { return &s.replica.BrokerMaxDelay })},
+		{"sutra.tracing.endpoint", "OTLP/HTTP collector that traces go to, as http://127.0.0.1:4318 (OTEL_EXPORTER_OTLP_ENDPOINT; without either nothing is traced)", text(func(s *settings) *string { return &s.tracing.Endpoint })},
+		{"sutra.tracing.ratio", "share of the traces beginning here that is recorded, 0 to 1; what comes with a trace is recorded as its caller does (OTEL_TRACES_SAMPLER, else 1)", setRatio},
 		{"sutra.codec.max-payload-bytes", "bytes of a message (10485760)", bytesOf(func(s *settings) *int64 { return &s.replica.MaxPayload })},
 		{"sutra.step.max-activations", "nodes entered in one step (10000)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.Activations })},
 		{"sutra.step.max-snapshot-bytes", "bytes of a snapshot (1048576)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.SnapshotBytes })},
 		{"sutra.step.max-tokens", "tokens of an instance (10000)", count(1, func(s *settings) *int { return &s.replica.Limits.Step.Tokens })},
+		{"sutra.tenant.max-instances", "instances of a tenant that may live at once, and of one by name: 10000,acme=50000 (0: any number)", bound(func(s *settings) *limit.Bound { return &s.replica.Tenants.Instances })},
+		{"sutra.tenant.start-rate", "instances a second that a tenant may start on each replica, and one by name: 100,acme=500 (0: any number)", bound(func(s *settings) *limit.Bound { return &s.replica.Tenants.Rate })},
 		{"sutra.history.level", "what a step tells of itself: none, activity, full (full)", func(s *settings, v string) error {
 			level := step.History(v)
 			if level != step.NoHistory && level != step.ActivityHistory && level != step.FullHistory {
@@ -163,6 +170,30 @@ func count(least int, at func(*settings) *int) func(*settings, string) error {
 			return fmt.Errorf("use a whole number from %d", least)
 		}
 		*at(s) = n
+		return nil
+	}
+}
+
+// bound reads a number for all tenants, and tenant=number for those that have their own.
+func bound(at func(*settings) *limit.Bound) func(*settings, string) error {
+	return func(s *settings, v string) error {
+		b := limit.Bound{Tenants: map[string]int{}}
+		for part := range strings.SplitSeq(v, ",") {
+			tenant, number, own := strings.Cut(strings.TrimSpace(part), "=")
+			if !own {
+				number = tenant
+			}
+			n, err := strconv.Atoi(number)
+			if err != nil || n < 0 || own && tenant == "" {
+				return errors.New("use whole numbers from 0: one for all tenants, tenant=number for others, by commas")
+			}
+			if own {
+				b.Tenants[tenant] = n
+			} else {
+				b.All = n
+			}
+		}
+		*at(s) = b
 		return nil
 	}
 }
@@ -268,6 +299,15 @@ func setBrokers(s *settings, v string) error {
 		}
 		s.brokers[name] = address
 	}
+	return nil
+}
+
+func setRatio(s *settings, v string) error {
+	ratio, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(ratio >= 0 && ratio <= 1) {
+		return errors.New("use a number from 0 to 1")
+	}
+	s.tracing.Ratio = &ratio
 	return nil
 }
 

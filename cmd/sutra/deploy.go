@@ -301,8 +301,8 @@ func held(d wire.Deployment) []string {
 	if b := d.Blockers; b != nil {
 		few := cmp.Or(b.Examples, &wire.Examples{})
 		leg(b.LiveInstances, few.Instances, "instances have not ended: sutra instances --deployment %s (--status failed: those that wait for an operator)", d.DeploymentID)
-		leg(b.PendingOutbox, few.Outbox, "emissions are not sent: GET /admin/outbox")
-		leg(b.ParkedTasks, few.Tasks, "external tasks are not done: GET /admin/tasks")
+		leg(b.PendingOutbox, few.Outbox, "emissions are not sent: sutra outbox")
+		leg(b.ParkedTasks, few.Tasks, "external tasks are not done: sutra tasks")
 	}
 	if len(out) == 0 {
 		return []string{"by nothing: it retires at the next look"}

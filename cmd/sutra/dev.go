@@ -46,7 +46,7 @@ func dev() *cobra.Command {
 		if host, _, err := net.SplitHostPort(s.listen); err != nil || host != "localhost" && !net.ParseIP(host).IsLoopback() {
 			return fault.PropertyInvalid.With("sutra.http.listen is %q: dev opens the API to every caller, so it listens on loopback only", s.listen)
 		}
-		log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: s.logLevel}))
+		log := slog.New(telemetry.Logs(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: s.logLevel})))
 		metrics := telemetry.New()
 		store, err := open(cmd.Context(), s, metrics, log)
 		if err != nil {

@@ -80,8 +80,8 @@ func lintCommand() *cobra.Command {
 				}
 			}
 		}
-		if lint.Refused(findings) {
-			return deploy.Refusal(findings)
+		if refused := lint.Faults(findings); refused != nil {
+			return refused.Code.With("%s is refused, for what is said above", args[0])
 		}
 		if !*asJSON {
 			_, err = fmt.Fprintf(w, "%s: %d files, nothing is refused\n", a.Slot(), len(a.Files))

@@ -65,27 +65,11 @@ func told(err error) error {
 }
 
 func instances() *cobra.Command {
-	cmd := &cobra.Command{Use: "instances", Short: "List instances, newest first", Args: cobra.NoArgs}
-	r, asJSON := reach(cmd)
-	filters := map[string]*string{}
-	for name, help := range map[string]string{
-		"status": "suspended, failed, completed, cancelled, errored", "process": "process id", "deployment": "deployment id", "tenant": "tenant", "after": "cursor",
-		"limit": "at most this many (50)",
-	} {
-		filters[name] = cmd.Flags().String(name, "", help)
-	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		page, err := r.client().Instances(cmd.Context(), query(filters))
-		if err != nil {
-			return told(err)
-		}
-		if *asJSON {
-			return show(cmd.OutOrStdout(), true, page, "")
-		}
-		return table(cmd.OutOrStdout(), false, page.Items, "INSTANCE\tPROCESS\tSTATUS\tCREATED\tUPDATED", func(i wire.Instance) string {
-			return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", i.ID, i.Process, i.Status, i.Created.Format(time.RFC3339), i.Updated.Format(time.RFC3339))
-		})
-	}
+	cmd := list("instances", "List instances, newest first", (*client.Client).Instances, [][2]string{
+		{"status", "suspended, failed, completed, cancelled, errored"}, {"process", "process id"}, {"deployment", "deployment id"}, {"tenant", "tenant"},
+	}, "INSTANCE\tPROCESS\tSTATUS\tCREATED\tUPDATED", func(i wire.Instance) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", i.ID, i.Process, i.Status, i.Created.Format(time.RFC3339), i.Updated.Format(time.RFC3339))
+	})
 	one := func(use, short string, do func(context.Context, *client.Client, string) (wire.Instance, error)) {
 		sub := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1)}
 		r, _ := reach(sub)
@@ -131,32 +115,66 @@ func correctInstance() *cobra.Command {
 }
 
 func audit() *cobra.Command {
-	cmd := &cobra.Command{Use: "audit", Short: "List what operators did, newest first", Args: cobra.NoArgs}
-	r, asJSON := reach(cmd)
-	filters := map[string]*string{}
-	for _, f := range [][2]string{
+	return list("audit", "List what operators did, newest first", (*client.Client).Audit, [][2]string{
 		{"tenant", "tenant"},
 		{"instance", "instance id"},
 		{"actor", "who"},
 		{"action", "cancel, resume, correct, retry, migrate, redrive, retry-task, deploy, undeploy"},
 		{"since", "RFC 3339 time"},
 		{"until", "RFC 3339 time"},
-		{"after", "cursor"},
-		{"limit", "at most this many (50)"},
-	} {
-		filters[f[0]] = cmd.Flags().String(f[0], "", f[1])
+	}, "AT\tACTOR\tACTION\tTENANT\tINSTANCE\tSUBJECT\tDETAIL", func(a wire.Audit) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", a.At.Format(time.RFC3339), a.Actor, a.Action, a.Tenant, a.Instance, a.Subject, a.Detail)
+	})
+}
+
+func tasks() *cobra.Command {
+	cmd := list("tasks", "List external tasks that are parked, or with --terminal=true those without retries left", (*client.Client).Tasks, [][2]string{
+		{"terminal", "true: only those without retries left"},
+	}, "TASK\tTOPIC\tPROCESS\tINSTANCE\tRETRIES\tWORKER\tLAST ERROR", func(t wire.Task) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s\t%s", t.ID, t.Topic, t.Process, t.Instance, t.Retries, t.WorkerID, t.LastError)
+	})
+	retry := &cobra.Command{Use: "retry ID", Short: "Give a task new attempts", Args: cobra.ExactArgs(1)}
+	r, _ := reach(retry)
+	retries := retry.Flags().Int("retries", 1, "how many")
+	retry.RunE = func(cmd *cobra.Command, args []string) error {
+		return told(r.client().RetryTask(cmd.Context(), args[0], *retries))
+	}
+	cmd.AddCommand(retry)
+	return cmd
+}
+
+func outbox() *cobra.Command {
+	cmd := list("outbox", "List emissions that wait to be sent, or with --poisoned=true those given up", (*client.Client).Outbox, [][2]string{
+		{"poisoned", "true: only those given up"},
+	}, "EMISSION\tTENANT\tDESTINATION\tATTEMPTS\tNEXT\tLAST ERROR", func(e wire.Emission) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s", e.ID, e.Tenant, e.Destination, e.Attempts, e.Next.Format(time.RFC3339), e.LastError)
+	})
+	redrive := &cobra.Command{Use: "redrive TENANT ID", Short: "Make an emission that was given up due again", Args: cobra.ExactArgs(2)}
+	r, _ := reach(redrive)
+	redrive.RunE = func(cmd *cobra.Command, args []string) error {
+		return told(r.client().Redrive(cmd.Context(), args[0], args[1]))
+	}
+	cmd.AddCommand(redrive)
+	return cmd
+}
+
+// list is a command that reads one page of a list and prints it as a table, or as JSON with the cursor of the next page.
+func list[T any](use, short string, read func(*client.Client, context.Context, url.Values) (wire.Page[T], error), filters [][2]string, head string, line func(T) string) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs}
+	r, asJSON := reach(cmd)
+	given := map[string]*string{}
+	for _, f := range append(filters, [2]string{"after", "cursor: next, in the JSON of the page before"}, [2]string{"limit", "at most this many (50)"}) {
+		given[f[0]] = cmd.Flags().String(f[0], "", f[1])
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		page, err := r.client().Audit(cmd.Context(), query(filters))
+		page, err := read(r.client(), cmd.Context(), query(given))
 		if err != nil {
 			return told(err)
 		}
 		if *asJSON {
 			return show(cmd.OutOrStdout(), true, page, "")
 		}
-		return table(cmd.OutOrStdout(), false, page.Items, "AT\tACTOR\tACTION\tTENANT\tINSTANCE\tSUBJECT\tDETAIL", func(a wire.Audit) string {
-			return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", a.At.Format(time.RFC3339), a.Actor, a.Action, a.Tenant, a.Instance, a.Subject, a.Detail)
-		})
+		return table(cmd.OutOrStdout(), false, page.Items, head, line)
 	}
 	return cmd
 }
@@ -194,6 +212,7 @@ func show(w io.Writer, asJSON bool, v any, text string) error {
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
 	return e.Encode(v)
 }
 

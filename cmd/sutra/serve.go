@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,7 +39,7 @@ func serve() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: s.logLevel}))
+		log := slog.New(telemetry.Logs(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: s.logLevel})))
 		metrics := telemetry.New()
 		store, err := open(cmd.Context(), s, metrics, log)
 		if err != nil {
@@ -95,10 +96,15 @@ type process struct {
 	listener net.Listener
 	grace    time.Duration
 	senders  []io.Closer
+	flush    func(context.Context) error // of spans
 }
 
-// run serves until ctx ends, through the process's own door and more.
+// run serves until ctx ends, through the process's own door and more. All of the stopping is within the grace.
 func (p process) run(ctx context.Context, more ...replica.Door) error {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stopped := context.AfterFunc(ctx, func() { time.AfterFunc(p.grace, cancel) })
+	defer stopped()
 	more = append(more, p.server)
 	if p.tokens != nil {
 		more = append(more, p.tokens)
@@ -107,11 +113,38 @@ func (p process) run(ctx context.Context, more ...replica.Door) error {
 	for _, s := range p.senders {
 		err = errors.Join(err, s.Close())
 	}
+	late, flushed := context.WithTimeout(late, flushFor)
+	defer flushed()
+	if err := p.flush(late); err != nil {
+		p.Log.WarnContext(late, "the last spans may not have been sent", "error", err)
+	}
 	return err
+}
+
+// flushFor bounds how long a process that stops waits for its last spans to go out.
+const flushFor = 5 * time.Second
+
+// watching is the watch of a process: its metrics, with traces where a setting, or the environment that OpenTelemetry knows, says where
+// they go.
+func watching(ctx context.Context, s settings, metrics *telemetry.Metrics, log *slog.Logger) (watch ports.Watch, flush func(context.Context) error, err error) {
+	standard := os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") + os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+	if s.tracing.Endpoint+standard == "" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
+		return metrics, func(context.Context) error { return nil }, nil
+	}
+	s.tracing.Version, s.tracing.Instance, s.tracing.Log = version, (&system.IDs{}).New().String(), log
+	tracer, err := telemetry.Trace(ctx, metrics, s.tracing)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tracer, tracer.Close, nil
 }
 
 // assemble puts a process together.
 func assemble(ctx context.Context, s settings, store ports.Store, metrics *telemetry.Metrics, log *slog.Logger) (process, error) {
+	watch, flush, err := watching(ctx, s, metrics, log)
+	if err != nil {
+		return process{}, err
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
 	if err != nil {
 		return process{}, fault.PropertyInvalid.With("sutra.http.listen is %q: %w", s.listen, err)
@@ -131,9 +164,10 @@ func assemble(ctx context.Context, s settings, store ports.Store, metrics *telem
 	callback := webhook.NewCallback(s.replica.SendTimeout, secret, s.replica.Callbacks.Allow, system.Now)
 	queues, streams := &rabbitmq.Sender{Now: system.Now}, &nats.Sender{}
 	secrets := system.Secrets{Brokers: s.brokers}
-	metrics.Backlog(store.Views(), store.Clock())
+	metrics.Backlog(store.Views(), store.Clock()) //nolint:contextcheck // a scrape brings no context
+	metrics.Pools(store.Pools)
 	r := replica.New(replica.Deps{
-		Store: store, Config: s.replica, Secrets: secrets, IDs: &system.IDs{}, Now: system.Now, Watch: metrics, Log: log,
+		Store: store, Config: s.replica, Secrets: secrets, IDs: &system.IDs{}, Now: system.Now, Watch: watch, Log: log,
 		Name: host, Address: listener.Addr().String(),
 		Senders: map[string]ports.Sender{
 			"http": sender, "https": sender, "callback+http": callback, "callback+https": callback, "amqp": queues, "amqps": queues,
@@ -144,12 +178,13 @@ func assemble(ctx context.Context, s settings, store ports.Store, metrics *telem
 	if s.issuer != "" {
 		s.tokens.Verifier = oidc.New(oidc.Config{Issuer: s.issuer, KeysURL: s.keysURL, Transport: transport, Now: system.Now, Log: log})
 	}
-	server := httpapi.New(httpapi.Deps{
+	server := httpapi.New(httpapi.Deps{ //nolint:contextcheck // each request has a context of its own
 		Intake: r.Intake, Deployer: r.Deployer, Operator: r.Operator, Migrator: r.Operator, Reviver: r.Operator, Audits: store.Audits(), Tasks: r.Tasks, Views: store.Views(), Deployments: store.Deployments(), Leases: store.Leases(),
-		Health: r, Metrics: metrics.Handler(), Clock: store.Clock(), Log: log, Keys: s.keys, Tokens: s.tokens, MaxArchive: s.replica.Archives.Archive, MaxPayload: s.replica.MaxPayload,
+		Health: r, Metrics: metrics.Handler(), Clock: store.Clock(), Watch: watch, Log: log, Keys: s.keys, Tokens: s.tokens, MaxArchive: s.replica.Archives.Archive, MaxPayload: s.replica.MaxPayload,
 		Duration: duration, Open: s.open,
 	}, listener)
-	return process{r, server, s.tokens.Verifier, listener, s.grace, []io.Closer{queues, streams}}, nil
+	metrics.Doors(server.InFlight)
+	return process{r, server, s.tokens.Verifier, listener, s.grace, []io.Closer{queues, streams}, flush}, nil
 }
 
 func migrate() *cobra.Command {

@@ -24,6 +24,7 @@ type Request struct {
 	Token        string // behind Authorization: Bearer
 	Event        string // Idempotency-Key
 	Kind         string // Content-Type
+	Trace        string // traceparent
 	Body         []byte
 }
 
@@ -60,7 +61,7 @@ func (r *Replica) Call(q Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	for name, value := range map[string]string{"X-Api-Key": q.Key, "Idempotency-Key": q.Event, "Content-Type": q.Kind} {
+	for name, value := range map[string]string{"X-Api-Key": q.Key, "Idempotency-Key": q.Event, "Content-Type": q.Kind, "Traceparent": q.Trace} {
 		if value != "" {
 			req.Header.Set(name, value)
 		}
@@ -85,6 +86,7 @@ type Message struct {
 	Channel string
 	Event   string // the caller's idempotency key
 	Body    any    // sent as JSON
+	Trace   string // traceparent
 }
 
 // Send posts a message once.
@@ -93,7 +95,7 @@ func (r *Replica) Send(m Message) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return r.Call(Request{Method: http.MethodPost, Path: "/channels/" + m.Channel, Event: m.Event, Kind: "application/json", Body: body})
+	return r.Call(Request{Method: http.MethodPost, Path: "/channels/" + m.Channel, Event: m.Event, Kind: "application/json", Trace: m.Trace, Body: body})
 }
 
 // Insist posts a message as a good client does: until it was taken, or refused for good. Every try bears the same event id.

@@ -3,6 +3,7 @@ package scenario_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,14 @@ func (r *retirement) held(id string, want wire.Blockers) {
 func (r *retirement) retires(id string) {
 	r.t.Helper()
 	retires(r.t, r.Fleet, r.b, id)
+}
+
+// command runs the binary, which has to say so.
+func (r *retirement) command(says string, args ...string) {
+	r.t.Helper()
+	if got := r.a.Command(args...); got.Code != 0 || !strings.Contains(got.Out, says) {
+		r.t.Fatalf("sutra %v: got exit code %d, %s%s; want 0 and %q", args, got.Code, got.Out, got.Err, says)
+	}
 }
 
 // admin makes a call that has to be answered so.
@@ -128,7 +137,8 @@ func TestAnUnsentEmissionHoldsARevision(t *testing.T) {
 		t.Fatalf("got %+v, want two poisoned emissions", poisoned)
 	}
 	r.Receiver.Answer(http.StatusServiceUnavailable, 0)
-	r.admin(http.MethodPost, "/admin/outbox/"+poisoned[0].ID+"/redrive?tenant=acme", http.StatusOK, "")
+	r.command(poisoned[0].ID, "outbox", "--poisoned=true")
+	r.command("", "outbox", "redrive", "acme", poisoned[0].ID)
 	r.held(id, wire.Blockers{PendingOutbox: 1})
 	r.Receiver.Answer(http.StatusOK, 0)
 	r.retires(id)
@@ -170,7 +180,7 @@ func TestAParkedTaskHoldsARevision(t *testing.T) {
 	r.ledger.Set(1, "UPDATE sutra_instance SET status = 'completed', ended_at = updated_at")
 	r.ledger.Set(1, "DELETE FROM sutra_wait")
 	r.held(id, wire.Blockers{ParkedTasks: 1})
-	w := worker{r.a, "w"}
+	w := worker{replica: r.a, name: "w"}
 	exhaust := func() string {
 		t.Helper()
 		tasks, err := w.fetch(1, time.Minute, 5*time.Second)
@@ -185,7 +195,8 @@ func TestAParkedTaskHoldsARevision(t *testing.T) {
 	}
 	task := exhaust()
 	r.retires(id)
-	r.admin(http.MethodPost, "/admin/tasks/"+task+"/retry", http.StatusOK, "")
+	r.command(task, "tasks", "--terminal=true")
+	r.command("", "tasks", "retry", task)
 	r.held(id, wire.Blockers{ParkedTasks: 1})
 	exhaust()
 	r.retires(id)

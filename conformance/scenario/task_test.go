@@ -39,7 +39,7 @@ func TestWorkersDrainTasksEachOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {
-			worker := worker{replicas[w%3], fmt.Sprintf("worker-%d", w)}
+			worker := worker{replica: replicas[w%3], name: fmt.Sprintf("worker-%d", w)}
 			for empty := time.Now(); time.Since(empty) < 10*time.Second; {
 				tasks, err := worker.fetch(100, time.Minute, time.Second)
 				if err != nil {
@@ -82,7 +82,7 @@ func TestKilledWorkerCostsOneLockAndStaleOnesAreTold(t *testing.T) {
 	a, b := crew[0], crew[1]
 	a.Deploy(jobs)
 	a.MustSend(job(1))
-	dead, next := worker{a, "dead"}, worker{b, "next"}
+	dead, next := worker{replica: a, name: "dead"}, worker{replica: b, name: "next"}
 
 	lost := fetchOne(t, f, dead, lock) // and is never heard of until its lock has passed
 	begun := time.Now()
@@ -111,6 +111,7 @@ func TestKilledWorkerCostsOneLockAndStaleOnesAreTold(t *testing.T) {
 type worker struct {
 	replica *scenario.Replica
 	name    string
+	trace   string // that it works in
 }
 
 func (w worker) fetch(most int, lock, wait time.Duration) ([]wire.Task, error) {
@@ -148,7 +149,7 @@ func (w worker) fail(task wire.Task, retries int) (scenario.Answer, error) {
 }
 
 func (w worker) post(path string, body []byte) (scenario.Answer, error) {
-	return w.replica.Call(scenario.Request{Method: http.MethodPost, Path: path, Key: scenario.WorkerKey, Kind: "application/json", Body: body})
+	return w.replica.Call(scenario.Request{Method: http.MethodPost, Path: path, Key: scenario.WorkerKey, Kind: "application/json", Trace: w.trace, Body: body})
 }
 
 // fetchOne waits until the worker gets a task.

@@ -175,7 +175,8 @@ func (f *fixture) silent() time.Time { return f.clock.Now().Add(-5 * time.Minute
 func (f *fixture) step(c ports.Claim) ports.Step {
 	event := "step " + f.next()
 	return ports.Step{
-		Claim: c, ID: f.ids.New(), Seq: 2, Deployment: f.active, Module: f.module, Status: ports.Suspended, Snapshot: []byte("next"),
+		Claim: c, ID: f.ids.New(), Seq: 2, Deployment: f.active, Module: f.module, Process: "order", Status: ports.Suspended,
+		Snapshot: []byte("next"),
 		Consumed: []ports.Consumed{{InboxRef: f.key("payments", event), EventID: []byte(event), Kind: ports.KindMessage}},
 		Drop:     ports.Dropped{Waits: []ports.WaitID{1}},
 		Rows: ports.Rows{

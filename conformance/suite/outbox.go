@@ -73,7 +73,7 @@ func emissionKeepsItsBytes(t *testing.T, h Harness) {
 	f := own(t, h)
 	n := f.fresh()
 	e := n.Outbox[0]
-	e.Body, e.Trace, e.Wait, e.Attempt = []byte{0, 0xff, '\'', '"', 0x80}, []byte("00-trace"), 7, 2
+	e.Body, e.Trace, e.Wait, e.Attempt = []byte{0, 0xff, '\'', '"', 0x80}, "00-trace-span-01 state=1", 7, 2
 	n.Outbox[0] = e
 	f.start(n)
 	got := f.take(f.store, "w", 10)

@@ -101,6 +101,13 @@ func taskAsItWasParked(t *testing.T, h Harness) {
 	read, err := f.store.Tasks().Read(f.Context(), []ports.TaskLock{f.lock(got[0]), {Tenant: f.tenant, ID: f.ids.New()}})
 	f.must(err)
 	f.want("read", fmt.Sprintf("%+v", read), fmt.Sprintf("%+v", []ports.LockedTask{want}))
+
+	c := f.own(f.store, "a", n.ID)
+	later := f.step(c)
+	later.Tasks = []ports.Task{f.task("y")}
+	f.want("commit", f.commit(f.store, later).Outcome, ports.Done)
+	of := f.fetchOne(f.store, "w", "y")
+	f.want("parked by a step", []any{of.Task.ID, of.Ref, of.Deployment, of.Process}, []any{later.Tasks[0].ID, n.Ref, f.active, "order"})
 }
 
 func tasksAreFiltered(t *testing.T, h Harness) {

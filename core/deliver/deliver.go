@@ -22,7 +22,7 @@ const (
 
 // Reply is the answer to a call as a delivery to the wait that called. JSON is read as values, other text as text, the rest as base64.
 func Reply(e ports.Emission, r ports.Response) *ports.Message {
-	payload, err := step.EncodeCallReply(e.Attempt, r.Status, r.Headers, value(r))
+	payload, err := step.EncodeEvent(step.Event{Attempt: e.Attempt, Status: r.Status, Headers: r.Headers, Payload: value(r), Trace: e.Trace})
 	if err != nil {
 		return Failed(e, fault.SendRefused.With("the answer cannot be kept: %w", err))
 	}
@@ -35,7 +35,11 @@ func Failed(e ports.Emission, f *fault.Fault) *ports.Message {
 	if f.Code.Disposition() == fault.Reject {
 		code = CallRejected
 	}
-	return message(e, ports.KindCallFailed, step.EncodeCallFailed(e.Attempt, code, f.Detail))
+	payload, err := step.EncodeEvent(step.Event{Attempt: e.Attempt, Code: code, Message: f.Detail, Trace: e.Trace})
+	if err != nil {
+		payload = nil // texts and numbers can be written
+	}
+	return message(e, ports.KindCallFailed, payload)
 }
 
 // message is keyed by the emission: settling twice makes one delivery.

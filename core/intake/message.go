@@ -40,6 +40,7 @@ type Message struct {
 	Value   feel.Value
 	Headers []ports.Header
 	Mode    string // of a CloudEvent; see step.Event
+	Trace   ports.Trace
 
 	// Violations are what is wrong with the payload. Only nodes whose model takes such messages take this one.
 	Violations []step.Violation
@@ -251,13 +252,13 @@ func messageType(headers []ports.Header) string {
 
 // Payload is the message as inbox rows carry it.
 func (m *Message) Payload() ([]byte, error) {
-	return step.EncodeEvent(step.Event{Headers: m.Headers, Payload: m.Value, Violations: m.Violations, Mode: m.Mode})
+	return step.EncodeEvent(step.Event{Headers: m.Headers, Payload: m.Value, Violations: m.Violations, Mode: m.Mode, Trace: m.Trace})
 }
 
 // Kept is a message as its inbox row kept it. Whoever restores it says under which revision.
 func Kept(row ports.Message, e step.Event) Message {
 	return Message{
 		Name: row.Channel, Inbox: row.InboxRef, EventID: row.EventID, Value: e.Payload, Headers: e.Headers, Match: row.Correlation,
-		Type: messageType(e.Headers), Violations: e.Violations, Mode: e.Mode,
+		Type: messageType(e.Headers), Violations: e.Violations, Mode: e.Mode, Trace: e.Trace,
 	}
 }

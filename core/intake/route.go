@@ -102,7 +102,7 @@ func gather(waiting [][]ports.Waiting) []Relay {
 // Event is the message as the step takes it. Match is the correlation value it was found by, where there is one lookup.
 func (m *Message) Event(wait ports.WaitID, lookups []ports.Lookup) step.Event {
 	e := step.Event{
-		Kind: step.KindMessage, Wait: wait, Name: deploy.WaitName(m.Name), Payload: m.Value, Headers: m.Headers, Violations: m.Violations, Mode: m.Mode,
+		Kind: step.KindMessage, Wait: wait, Name: deploy.WaitName(m.Name), Payload: m.Value, Headers: m.Headers, Violations: m.Violations, Mode: m.Mode, Trace: m.Trace,
 	}
 	if len(lookups) == 1 {
 		e.Match = lookups[0].Value
@@ -112,7 +112,9 @@ func (m *Message) Event(wait ports.WaitID, lookups []ports.Lookup) step.Event {
 
 // StartEvent is the message as it starts an instance at a node.
 func (m *Message) StartEvent(node string) step.Event {
-	return step.Event{Kind: step.KindStart, Node: node, Payload: m.Value, Headers: m.Headers, Violations: m.Violations, Mode: m.Mode}
+	return step.Event{
+		Kind: step.KindStart, Node: node, Payload: m.Value, Headers: m.Headers, Violations: m.Violations, Mode: m.Mode, Trace: m.Trace,
+	}
 }
 
 func (m *Message) catches() []deploy.Catch {

@@ -32,7 +32,9 @@ type Finding struct {
 }
 
 // String is <file>:<line>: <element> "<id>": <text> [<code>].
-func (f Finding) String() string {
+func (f Finding) String() string { return f.said() + " [" + string(f.Code) + "]" }
+
+func (f Finding) said() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%d: ", f.File, f.Line)
 	if f.Element != "" {
@@ -42,7 +44,7 @@ func (f Finding) String() string {
 		}
 		b.WriteString(": ")
 	}
-	fmt.Fprintf(&b, "%s [%s]", f.Text, f.Code)
+	b.WriteString(f.Text)
 	return b.String()
 }
 
@@ -73,7 +75,7 @@ func Faults(findings []Finding) *fault.Fault {
 	var all []fault.Fault
 	for _, f := range findings {
 		if f.Level == Error {
-			all = append(all, fault.Fault{Code: f.Code, Detail: f.String(), File: f.File, Line: f.Line, Element: f.ID})
+			all = append(all, fault.Fault{Code: f.Code, Detail: f.said(), File: f.File, Line: f.Line, Element: f.ID})
 		}
 	}
 	if len(all) == 0 {

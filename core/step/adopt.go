@@ -39,7 +39,7 @@ func Adopt(p *Program, c Claimed, a Adoption) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	r := newRun(p, s, c.Claim.Ref, c.Step, c.At)
+	r := newRun(p, s, c)
 	r.journal.Events = append(r.journal.Events, journalEvent{Kind: KindMigrate, Code: string(p.Deployment)})
 	stirred := r.adopt(a)
 	if a.Resume {
@@ -56,7 +56,7 @@ func Adopt(p *Program, c Claimed, a Adoption) Result {
 		return Result{Failure: r.failure.fault}
 	}
 	out.Result.Commit = &ports.Step{
-		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: a.From.Deployment, Module: a.From.Module, Status: out.after.Status,
+		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: a.From.Deployment, Module: a.From.Module, Process: a.From.Process.ID, Status: out.after.Status,
 		Snapshot: out.data, Fault: out.stored, Drop: out.drop, Rows: out.rows(),
 		Move: out.move,
 	}
@@ -170,7 +170,7 @@ func WaitOf(p *Program, s *token.Snapshot, ev Event) token.ID {
 	if err != nil || ev.Kind != KindMessage {
 		return 0
 	}
-	if w := newRun(p, st, ports.Ref{}, ports.StepID{}, ev.At).messageWait(&ev); w != nil {
+	if w := newRun(p, st, Claimed{At: ev.At}).messageWait(&ev); w != nil {
 		return w.ID
 	}
 	return 0

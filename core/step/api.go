@@ -105,6 +105,8 @@ type Event struct {
 	Answered bool
 	// Asked is the message to answer, when it is not Consumed: a replayed event was consumed when it failed.
 	Asked ports.InboxRef
+	// Trace is what brought the event about, for those who trace: it changes nothing.
+	Trace ports.Trace
 }
 
 // Parent is who calls, in a child-start.
@@ -133,6 +135,7 @@ type Begin struct {
 	Schedule *ports.Fired
 	Leases   []ports.Term // the singleton roles that the start acts under
 	Refused  *fault.Fault // why the database refused this start for its content: the failure of its event
+	Trace    ports.Trace  // of the step: what it emits, delivers and parks carries it, and the instance keeps it
 }
 
 // Claimed is the instance to advance: its claim and row.
@@ -147,6 +150,8 @@ type Claimed struct {
 	Most int
 	// Refused says why the database refused the step of the first event for its content: it is that event's failure.
 	Refused *fault.Fault
+	// Trace is of the step: what it emits, delivers and parks carries it, and the instance keeps it.
+	Trace ports.Trace
 }
 
 // Outcome is what became of one event.
@@ -164,6 +169,9 @@ const (
 type Result struct {
 	Outcomes []Outcome // of each event, in the order they were given
 	Failure  *fault.Fault
+	// Activations is how many nodes were entered, and Before the trace of the instance's last step: for those who trace.
+	Activations int
+	Before      ports.Trace
 	// Start is set by a new instance, Commit by an advance that changed something. Both nil: nothing to commit.
 	Start  *ports.NewInstance
 	Commit *ports.Step

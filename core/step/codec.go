@@ -3,7 +3,6 @@ package step
 import (
 	"time"
 
-	"github.com/sutra-engine/sutra/core/feel"
 	"github.com/sutra-engine/sutra/core/token"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
@@ -32,6 +31,7 @@ type wireEvent struct {
 	Answered bool           `cbor:"19,keyasint,omitempty"`
 	Wrong    []Violation    `cbor:"20,keyasint,omitempty"`
 	Mode     string         `cbor:"21,keyasint,omitempty"`
+	Trace    ports.Trace    `cbor:"22,keyasint,omitempty"`
 }
 
 type wireParent struct {
@@ -56,7 +56,7 @@ func EncodeEvent(ev Event) ([]byte, error) {
 	w := wireEvent{
 		Kind: ev.Kind, Wait: int64(ev.Wait), Name: keyBytes(ev.Name), Match: keyBytes(ev.Match), Headers: ev.Headers, Status: ev.Status,
 		Code: ev.Code, Message: ev.Message, Attempt: ev.Attempt, Node: ev.Node, Process: ev.Process, Source: idBytes(ev.From.Instance),
-		Step: ev.From.Step, Ordinal: ev.From.Ordinal, Answered: ev.Answered, Wrong: ev.Violations, Mode: ev.Mode,
+		Step: ev.From.Step, Ordinal: ev.From.Ordinal, Answered: ev.Answered, Wrong: ev.Violations, Mode: ev.Mode, Trace: ev.Trace,
 	}
 	if !ev.At.IsZero() {
 		w.At = ev.At.UnixMicro()
@@ -81,7 +81,7 @@ func DecodeEvent(data []byte) (Event, error) {
 	}
 	ev := Event{
 		Kind: w.Kind, Wait: ports.WaitID(w.Wait), Name: key(w.Name), Match: key(w.Match), Headers: w.Headers, Status: w.Status, Code: w.Code,
-		Message: w.Message, Attempt: w.Attempt, Node: w.Node, Process: w.Process, Answered: w.Answered, Violations: w.Wrong, Mode: w.Mode,
+		Message: w.Message, Attempt: w.Attempt, Node: w.Node, Process: w.Process, Answered: w.Answered, Violations: w.Wrong, Mode: w.Mode, Trace: w.Trace,
 		From: Source{Instance: id(w.Source), Step: w.Step, Ordinal: w.Ordinal},
 	}
 	if w.At != 0 {
@@ -171,22 +171,3 @@ func idBytes(id ports.ID) []byte {
 func key(data []byte) (k ports.Key) { copy(k[:], data); return k }
 
 func id(data []byte) (out ports.ID) { copy(out[:], data); return out }
-
-// EncodeCallReply is the payload of a call-reply delivery: EventOf reads it back as Attempt, Status, Headers and Payload.
-func EncodeCallReply(attempt, status int, headers []ports.Header, value feel.Value) ([]byte, error) {
-	return EncodeEvent(Event{Attempt: attempt, Status: status, Headers: headers, Payload: value})
-}
-
-// EncodeCallFailed is the payload of a call-failed delivery: EventOf reads it back as Attempt, Code and Message.
-func EncodeCallFailed(attempt int, code, message string) []byte {
-	data, err := EncodeEvent(Event{Attempt: attempt, Code: code, Message: message})
-	if err != nil {
-		return nil // texts and numbers can be written
-	}
-	return data
-}
-
-// EncodeTaskError is the payload of a task-error delivery: EventOf reads it back as Code, Message and Payload.
-func EncodeTaskError(code, message string, variables feel.Value) ([]byte, error) {
-	return EncodeEvent(Event{Code: code, Message: message, Payload: variables})
-}

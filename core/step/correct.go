@@ -24,7 +24,7 @@ func Correct(p *Program, c Claimed, variables feel.Context) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	r := newRun(p, s, c.Claim.Ref, c.Step, c.At)
+	r := newRun(p, s, c)
 	r.setVariables(&Event{Kind: KindSetVariables, Payload: variables})
 	if r.conditional > 0 { // they are asked when it goes on
 		r.deliver(ports.KindWake, r.ref.ID, 0, Event{})
@@ -34,7 +34,7 @@ func Correct(p *Program, c Claimed, variables feel.Context) Result {
 		return Result{Failure: r.failure.fault}
 	}
 	out.Result.Commit = &ports.Step{
-		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Status: out.after.Status,
+		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Process: p.Process.ID, Status: out.after.Status,
 		Snapshot: out.data, Fault: out.stored, Drop: out.drop, Rows: out.rows(),
 	}
 	return out.Result

@@ -34,7 +34,7 @@ func (r *run) emit(e ports.Emission, n *bpmn.Node) {
 		e.ID = r.derive()
 	}
 	e.Tenant, e.Deployment, e.Instance = r.ref.Tenant, r.p.Deployment, r.ref.ID
-	e.Seq = r.head.Step<<20 | int64(r.effects.ordinal)
+	e.Seq, e.Trace = r.head.Step<<20|int64(r.effects.ordinal), r.trace
 	r.effects.emissions = append(r.effects.emissions, e)
 	r.note("emitted "+e.Destination, n, 0)
 }
@@ -42,7 +42,7 @@ func (r *run) emit(e ports.Emission, n *bpmn.Node) {
 // delivery is a message to another instance.
 func (r *run) delivery(kind ports.MessageKind, target ports.InstanceID, w ports.WaitID, ev Event) ports.Message {
 	r.effects.ordinal++
-	ev.From = Source{Instance: r.ref.ID, Step: r.head.Step, Ordinal: r.effects.ordinal}
+	ev.From, ev.Trace = Source{Instance: r.ref.ID, Step: r.head.Step, Ordinal: r.effects.ordinal}, r.trace
 	payload, err := EncodeEvent(ev)
 	if err != nil {
 		r.fail(fault.ValueNotStorable, nil, "the payload of a %s: %w", kind, err)

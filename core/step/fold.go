@@ -12,7 +12,7 @@ import (
 // begin makes a new instance. A start that fails keeps an empty snapshot and its event; one that the model refuses leaves nothing.
 func begin(p *Program, b Begin) Result {
 	empty := &token.Snapshot{Process: p.Process.ID, Status: ports.Suspended}
-	out := advance(p, empty, Claimed{Claim: ports.Claim{Ref: b.Ref}, Step: b.Step, At: b.Event.At, Refused: b.Refused}, []Event{b.Event})
+	out := advance(p, empty, Claimed{Claim: ports.Claim{Ref: b.Ref}, Step: b.Step, At: b.Event.At, Refused: b.Refused, Trace: b.Trace}, []Event{b.Event})
 	if out.Err != nil {
 		return out.Result
 	}
@@ -48,7 +48,7 @@ func resume(p *Program, c Claimed, events []Event) Result {
 	}
 	rows := out.rows()
 	out.Result.Commit = &ports.Step{
-		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Status: out.after.Status,
+		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Process: p.Process.ID, Status: out.after.Status,
 		Snapshot: out.data, Fault: out.stored, Consumed: out.run.effects.consumed, Void: out.run.effects.void, Task: out.run.effects.task,
 		Leases: c.Leases, Drop: out.drop, Rows: rows,
 	}
@@ -105,7 +105,7 @@ func advance(p *Program, before *token.Snapshot, c Claimed, events []Event) outc
 	if c.Most > 0 {
 		order = order[:min(c.Most, len(order))]
 	}
-	out := outcome{p: p, from: p, before: before, Result: Result{Outcomes: make([]Outcome, len(events))}}
+	out := outcome{p: p, from: p, before: before, Result: Result{Outcomes: make([]Outcome, len(events)), Before: before.Trace}}
 	r, tried, err := fold(p, before, c, events, order, out.Outcomes)
 	if err != nil {
 		out.Err = err
@@ -156,7 +156,7 @@ func fold(p *Program, before *token.Snapshot, c Claimed, events []Event, order [
 	if err != nil {
 		return nil, 0, err
 	}
-	r := newRun(p, s, c.Claim.Ref, c.Step, c.At)
+	r := newRun(p, s, c)
 	for tried, i := range order {
 		ev := events[i]
 		if ev.Task != nil && r.effects.task != nil || r.took(ev.Consumed) {
@@ -210,7 +210,7 @@ func (o *outcome) seal() bool {
 		r.fail(fault.SnapshotLimit, nil, "the instance needs %d bytes; at most %d are kept", len(data), r.limits.SnapshotBytes)
 		return false
 	}
-	o.data = data
+	o.data, o.Activations = data, r.activations
 	old := token.Rows{}
 	if o.before.Step != 0 {
 		old = token.RowsOf(o.from.Process, o.from.Module, o.before)

@@ -20,7 +20,7 @@ func restore(p *Program, c Claimed, event KeptEvent) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	r := newRun(p, s, c.Claim.Ref, c.Step, c.At)
+	r := newRun(p, s, c)
 	r.revive(event)
 	if !r.waiting() && len(r.effects.deliveries) == 0 {
 		return Result{Err: fault.ResumeStuck.With("it failed as it started: without that event nothing could ever drive it; resume it with the event, or cancel it")}
@@ -30,7 +30,7 @@ func restore(p *Program, c Claimed, event KeptEvent) Result {
 		return Result{Err: r.failure.fault}
 	}
 	out.Result.Commit = &ports.Step{
-		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Status: out.after.Status,
+		Claim: c.Claim, ID: c.Step, Seq: out.after.Step, Deployment: p.Deployment, Module: p.Module, Process: p.Process.ID, Status: out.after.Status,
 		Snapshot: out.data, Leases: c.Leases, Drop: out.drop, Rows: out.rows(),
 	}
 	return out.Result

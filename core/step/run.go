@@ -21,6 +21,7 @@ type run struct {
 	ref    ports.Ref
 	step   ports.StepID
 	at     time.Time
+	trace  ports.Trace
 
 	queue       []*tok // work to do, first in first out
 	alive       int    // tokens
@@ -61,13 +62,16 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-func newRun(p *Program, s *state, ref ports.Ref, id ports.StepID, at time.Time) *run {
+func newRun(p *Program, s *state, c Claimed) *run {
 	r := &run{
-		state: s, p: p, g: p.Process, limits: p.Limits.withDefaults(), ref: ref, step: id,
-		at: at.UTC().Truncate(time.Microsecond), dirty: map[string]bool{},
+		state: s, p: p, g: p.Process, limits: p.Limits.withDefaults(), ref: c.Claim.Ref, step: c.Step,
+		at: c.At.UTC().Truncate(time.Microsecond), trace: c.Trace, dirty: map[string]bool{},
 		names: map[string]ports.Key{}, values: map[string]ports.Key{},
 	}
 	r.head.Step++
+	if r.trace != "" {
+		r.head.Trace = r.trace
+	}
 	r.journal.Did = make([]did, 0, 16)
 	r.alive = len(s.tokens)
 	for _, w := range s.waits {

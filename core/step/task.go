@@ -71,7 +71,7 @@ func (r *run) external(t *tok) {
 	n := t.node
 	w := r.await(ports.WaitTask, n, t, nil)
 	w.Task = r.derive()
-	w.Retries = int64(r.limits.TaskRetries)
+	w.Retries, w.Trace = int64(r.limits.TaskRetries), r.trace
 	r.label(w)
 	if n.Task.How == bpmn.External && n.Task.Retries != nil {
 		budget, err := strconv.ParseInt(r.text(n.Task.Retries, t.local(), nil, n), 10, 32)

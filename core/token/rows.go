@@ -2,6 +2,7 @@ package token
 
 import (
 	"bytes"
+	"encoding/json"
 	"maps"
 
 	"github.com/sutra-engine/sutra/core/bpmn"
@@ -74,10 +75,22 @@ func taskRow(p *bpmn.Process, w *Wait) ports.Task {
 		}
 	}
 	maps.Copy(headers, w.Headers)
+	for _, h := range w.Trace.Headers() {
+		headers[h.Name] = feel.String(h.Value)
+	}
 	if len(headers) > 0 {
 		row.Headers, _ = feel.ToJSON(headers) // values that were computed have been stored, so they have JSON
 	}
 	return row
+}
+
+// TraceOf is the trace of the step that parked a task, as its headers tell it.
+func TraceOf(t ports.Task) ports.Trace {
+	var h struct{ Traceparent, Tracestate string }
+	if json.Unmarshal(t.Headers, &h) != nil {
+		return ""
+	}
+	return ports.TraceOf([]ports.Header{{Name: "traceparent", Value: h.Traceparent}, {Name: "tracestate", Value: h.Tracestate}})
 }
 
 // Change is the difference between the rows of an instance before and after a step: what its commit inserts and drops. after is the

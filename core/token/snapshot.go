@@ -26,7 +26,8 @@ type Snapshot struct {
 	Tokens  []Token
 	Waits   []Wait
 	Aliases []Alias
-	Undoing []Undoing // compensations that run
+	Undoing []Undoing   // compensations that run
+	Trace   ports.Trace // of the last step that somebody traced
 }
 
 // Open is a message that still waits for its answer.
@@ -152,8 +153,9 @@ type Wait struct {
 	Retries int64          // task: the worker's budget; 0: the engine's default
 	Headers feel.Context   // task: those that were computed
 	Child   ports.InstanceID
-	Attempt int64 // call over a channel, from 1
-	Truth   bool  // condition: when last evaluated
+	Attempt int64       // call over a channel, from 1
+	Truth   bool        // condition: when last evaluated
+	Trace   ports.Trace // task: of the step that parked it
 }
 
 // Condition is the kind of wait that has no row: only the instance's own variables move it.

@@ -44,7 +44,7 @@ func full(t testing.TB) *token.Snapshot {
 		"dur": feel.DaysTime{Seconds: -5, Nanos: -1}, "ym": feel.YearsMonths(-14), "r": feel.Range{Low: number(t, "1"), HighClosed: true},
 	}
 	return &token.Snapshot{
-		Process: "p", Next: 40, Step: 7, Status: ports.Suspended, Open: []token.Open{{Channel: "orders", Event: ports.NewKey("e")}},
+		Process: "p", Next: 40, Step: 7, Status: ports.Suspended, Open: []token.Open{{Channel: "orders", Event: ports.NewKey("e")}}, Trace: "00-t-s-01",
 		Parent:  &token.Parent{Instance: ports.ID{1}, Wait: 3, Root: ports.ID{2}, Depth: 2, Catches: []string{"E1"}, CatchAny: true, Wants: []string{"x"}, WantAll: true},
 		Failure: &token.Failure{Code: "SUTRA.X", Detail: "d", Node: "a", Trace: []string{"s", "a"}, Event: []byte{1, 2}},
 		Scopes: []token.Scope{
@@ -59,7 +59,7 @@ func full(t testing.TB) *token.Snapshot {
 		Waits: []token.Wait{
 			{ID: 10, Token: 2, Node: "b", Kind: ports.WaitTimer, Due: due, Anchor: due.Add(time.Hour), Period: "PT1H", Fired: 2, Left: -1},
 			{ID: 11, Scope: 1, Node: "m", Kind: ports.WaitMessage, Name: "orders", Group: 2},
-			{ID: 12, Token: 2, Node: "mi", Kind: ports.WaitTask, Topic: "t", Task: ports.ID{9}, Retries: 3, Headers: feel.Context{"assignee": feel.String("me")}},
+			{ID: 12, Token: 2, Node: "mi", Kind: ports.WaitTask, Topic: "t", Task: ports.ID{9}, Retries: 3, Headers: feel.Context{"assignee": feel.String("me")}, Trace: "00-t-p-01 v=1"},
 			{ID: 13, Token: 2, Node: "c", Kind: ports.WaitCall, Child: ports.ID{8}, Attempt: 2},
 			{ID: 14, Token: 2, Node: "x", Kind: token.Condition, Truth: true},
 		},

@@ -51,6 +51,7 @@ func (w *wire) snapshot() (*Snapshot, error) {
 	u := &unwiring{names: w.Names}
 	s := &Snapshot{
 		Process: u.name(w.Process), Next: w.Next, Step: w.Step, Status: w.Status, Parent: u.parent(w.Parent), Failure: (*Failure)(w.Failure),
+		Trace: w.Trace,
 	}
 	for _, o := range w.Open {
 		s.Open = append(s.Open, Open{o.Channel, u.key(o.Event), o.Mode})
@@ -88,6 +89,7 @@ func (u *unwiring) wait(x wireWait) Wait {
 		ID: x.ID, Token: x.Token, Scope: x.Scope, Node: u.name(x.Node), Kind: waitKinds[x.Kind], Group: x.Group, Name: x.Name,
 		Due: instant(x.Due), Anchor: instant(x.Anchor), Period: x.Period, Fired: x.Fired, Left: x.Left, Topic: x.Topic,
 		Task: u.id(x.Task), Retries: x.Retries, Headers: u.values(x.Headers), Child: u.id(x.Child), Attempt: x.Attempt, Truth: x.Truth,
+		Trace: x.Trace,
 	}
 }
 

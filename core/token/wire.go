@@ -26,6 +26,7 @@ type (
 		Waits   []wireWait    `cbor:"11,keyasint,omitempty"`
 		Aliases []wireAlias   `cbor:"12,keyasint,omitempty"`
 		Undoing []wireUndoing `cbor:"13,keyasint,omitempty"`
+		Trace   ports.Trace   `cbor:"14,keyasint,omitempty"`
 	}
 	wireOpen struct {
 		Channel string `cbor:"1,keyasint,omitempty"`
@@ -108,6 +109,7 @@ type (
 		Child   []byte           `cbor:"17,keyasint,omitempty"`
 		Attempt int64            `cbor:"18,keyasint,omitempty"`
 		Truth   bool             `cbor:"19,keyasint,omitempty"`
+		Trace   ports.Trace      `cbor:"20,keyasint,omitempty"`
 	}
 	wireAlias struct {
 		Name   string `cbor:"1,keyasint,omitempty"`
@@ -216,7 +218,7 @@ func wireOf(s *Snapshot) (*wire, error) {
 	w := wiring{names: namesOf(s)}
 	out := &wire{
 		Names: w.names, Process: w.place(s.Process), Next: s.Next, Step: s.Step, Status: s.Status,
-		Parent: wireParentOf(s.Parent), Failure: (*wireFailure)(s.Failure),
+		Parent: wireParentOf(s.Parent), Failure: (*wireFailure)(s.Failure), Trace: s.Trace,
 		Scopes: make([]wireScope, len(s.Scopes)), Tokens: make([]wireToken, len(s.Tokens)), Waits: make([]wireWait, len(s.Waits)),
 	}
 	for _, o := range s.Open {
@@ -252,6 +254,7 @@ func (w *wiring) wait(x *Wait) wireWait {
 		ID: x.ID, Token: x.Token, Scope: x.Scope, Node: w.place(x.Node), Kind: uint8(max(kind, 0)), Group: x.Group, Name: x.Name,
 		Due: micros(x.Due), Anchor: micros(x.Anchor), Period: x.Period, Fired: x.Fired, Left: x.Left, Topic: x.Topic,
 		Task: idBytes(x.Task), Retries: x.Retries, Headers: w.values(x.Headers), Child: idBytes(x.Child), Attempt: x.Attempt, Truth: x.Truth,
+		Trace: x.Trace,
 	}
 }
 

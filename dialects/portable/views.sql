@@ -20,6 +20,12 @@ AND i.parent = :parent?
 ORDER BY i.id DESC
 :page
 
+-- name: instance_living
+SELECT count(*)
+FROM sutra_instance AS i
+WHERE i.tenant = :tenant
+AND i.ended_at IS NULL
+
 -- name: instance_tenant
 -- scope: fleet
 -- rows: id uuid

@@ -23,19 +23,21 @@ const (
 
 	PropertyInvalid Code = "SUTRA.CONFIG.PROPERTY.INVALID"
 
-	ClaimHeld      Code = "SUTRA.RUNTIME.RESUME.CLAIM_HELD"
-	ClaimLost      Code = "SUTRA.RUNTIME.COMMIT.CLAIM_LOST"
-	InstanceFailed Code = "SUTRA.RUNTIME.RESUME.INSTANCE_FAILED"
-	InstanceEnded  Code = "SUTRA.RUNTIME.RESUME.TERMINAL"
-	InstanceGone   Code = "SUTRA.RUNTIME.INSTANCE.UNKNOWN"
-	StartFailed    Code = "SUTRA.RUNTIME.START.FAILED"
-	NotActive      Code = "SUTRA.RUNTIME.START.NOT_ACTIVE"
-	AliasTaken     Code = "SUTRA.RUNTIME.ALIAS.TAKEN"
-	Busy           Code = "SUTRA.RUNTIME.LANE.BUSY"
-	ShuttingDown   Code = "SUTRA.RUNTIME.REPLICA.SHUTTING_DOWN"
-	StepPanicked   Code = "SUTRA.RUNTIME.STEP.PANICKED"
-	NotReady       Code = "SUTRA.RUNTIME.REPLICA.NOT_READY"
-	TermPassed     Code = "SUTRA.RUNTIME.SINGLETON.TERM_PASSED"
+	ClaimHeld        Code = "SUTRA.RUNTIME.RESUME.CLAIM_HELD"
+	ClaimLost        Code = "SUTRA.RUNTIME.COMMIT.CLAIM_LOST"
+	InstanceFailed   Code = "SUTRA.RUNTIME.RESUME.INSTANCE_FAILED"
+	InstanceEnded    Code = "SUTRA.RUNTIME.RESUME.TERMINAL"
+	InstanceGone     Code = "SUTRA.RUNTIME.INSTANCE.UNKNOWN"
+	StartFailed      Code = "SUTRA.RUNTIME.START.FAILED"
+	NotActive        Code = "SUTRA.RUNTIME.START.NOT_ACTIVE"
+	TooManyInstances Code = "SUTRA.RUNTIME.START.TOO_MANY_INSTANCES"
+	TooManyStarts    Code = "SUTRA.RUNTIME.START.RATE_EXCEEDED"
+	AliasTaken       Code = "SUTRA.RUNTIME.ALIAS.TAKEN"
+	Busy             Code = "SUTRA.RUNTIME.LANE.BUSY"
+	ShuttingDown     Code = "SUTRA.RUNTIME.REPLICA.SHUTTING_DOWN"
+	StepPanicked     Code = "SUTRA.RUNTIME.STEP.PANICKED"
+	NotReady         Code = "SUTRA.RUNTIME.REPLICA.NOT_READY"
+	TermPassed       Code = "SUTRA.RUNTIME.SINGLETON.TERM_PASSED"
 
 	ChannelUnknown  Code = "SUTRA.INTAKE.CHANNEL.UNKNOWN"
 	BodyTooLarge    Code = "SUTRA.INTAKE.BODY.TOO_LARGE"
@@ -159,6 +161,8 @@ var table = append([]Entry{
 	{InstanceGone, Reject, 404},
 	{StartFailed, Operator, 500},
 	{NotActive, Redeliver, 409},
+	{TooManyInstances, Redeliver, 429},
+	{TooManyStarts, Redeliver, 429},
 	{AliasTaken, Reject, 409},
 	{Busy, Redeliver, 429},
 	{ShuttingDown, Redeliver, 503},
