@@ -60,7 +60,7 @@ func held(part, how, alias string) bool {
 		return true
 	}
 	for _, key := range regexp.MustCompile(`\b`+alias+`\.(?:id|instance) = (\w+)\.\w+`).FindAllStringSubmatch(part, -1) {
-		if held(part, "", key[1]) || regexp.MustCompile(`(?s)\(.*\.tenant = :tenant.*\) AS `+key[1]+`\b|\b`+key[1]+` AS MATERIALIZED \(.*\.tenant = :tenant`).MatchString(part) {
+		if held(part, "", key[1]) || regexp.MustCompile(`(?s)\(.*\.tenant = :tenant.*\) AS `+key[1]+`\b|\b`+key[1]+` AS MATERIAL\w+ \(.*\.tenant = :tenant`).MatchString(part) {
 			return true
 		}
 	}

@@ -292,11 +292,8 @@ func held(d wire.Deployment) []string {
 		if n == 0 {
 			return
 		}
-		line := fmt.Sprintf("\n    %d ", n) + fmt.Sprintf(format, args...)
-		for _, id := range few {
-			line += "\n      " + id
-		}
-		out = append(out, line)
+		lines := append([]string{fmt.Sprintf("\n    %d ", n) + fmt.Sprintf(format, args...)}, few...)
+		out = append(out, strings.Join(lines, "\n      "))
 	}
 	if b := d.Blockers; b != nil {
 		few := cmp.Or(b.Examples, &wire.Examples{})
