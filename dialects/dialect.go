@@ -56,8 +56,10 @@ type Lock struct {
 // client that stops can keep it open.
 type Batch struct {
 	Text     func(parts []Part, whole bool) (text string, args []any)
-	Answered func(error) bool // this error is the server's answer: of a whole transaction nothing stays
-	Args     int              // most arguments of one text
+	Answered func(error) bool // this error is the server's answer to a statement: a whole transaction has not committed
+	Undo     string           // after a whole transaction that failed, on its connection; empty: its text undoes itself
+	Args     int              // most arguments of one text; 0: any number
+	Bytes    int              // most bytes of texts and byte strings among them; 0: any number
 }
 
 // Part is one statement of a batch.
@@ -89,9 +91,8 @@ type Dialect struct {
 	DSN        func(url string) (string, error)
 	Alone      func(url string) string // the DSN of what one process alone can open, beside a database that is not shared; empty: in memory
 	ByKey      string                  // over a group, how a tenant's condition ($0) is said so that no index is entered by it; empty: as it is
-	Together   bool                    // several statements travel as one text, and the driver answers each one's count
 	Batch      Batch                   // several statements travel as one text, which counts for itself; zero: one by one
-	Enter      string                  // first in every transaction, with the tenant or * as its argument; empty: nothing
+	Enter      string                  // Native: first in every transaction, with the tenant or * as its argument
 	Relax      string                  // in a transaction that need not wait for the disk; empty: nothing
 	Listen     string                  // on a connection of its own; empty: nothing
 	Ledger     string                  // makes sutra_migration (number, name, checksum) if it is not there

@@ -3,6 +3,10 @@ package database
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/jmoiron/sqlx"
 
 	"github.com/sutra-engine/sutra/dialects"
 )
@@ -18,17 +22,38 @@ func (r sqlxRunner) whole(ctx context.Context, calls []call) error {
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.commit)
 	defer cancel()
 	err = r.batch(late, conn, calls, true)
-	if err != nil && r.dialect.Batch.Answered(err) {
-		return r.troubled(span(calls), err)
+	if err == nil {
+		return nil
 	}
-	return r.uncertain(err)
+	r.undo(late, conn)
+	if trouble, ok := errors.AsType[*trouble](r.uncertain(err)); ok {
+		trouble.at = span(calls)
+		trouble.uncertain = trouble.uncertain && !(trouble.class == dialects.Other && r.dialect.Batch.Answered(err))
+		return trouble
+	}
+	return err
+}
+
+// undo leaves no transaction open in a connection that goes back to the pool.
+func (r sqlxRunner) undo(ctx context.Context, conn *sqlx.Conn) {
+	if r.dialect.Batch.Undo == "" {
+		return
+	}
+	if _, err := conn.ExecContext(ctx, r.dialect.Batch.Undo); err != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // it does not go back
+	}
 }
 
 // batches sends calls in as few texts as they fit in.
 func (r sqlxRunner) batches(ctx context.Context, on executor, calls []call) error {
 	for len(calls) > 0 {
 		n := r.fits(calls)
-		if err := r.batch(ctx, on, calls[:n], false); err != nil {
+		if n == 0 {
+			n = 1
+			if err := r.each(ctx, on, calls[:n]); err != nil {
+				return err
+			}
+		} else if err := r.batch(ctx, on, calls[:n], false); err != nil {
 			return r.troubled(span(calls[:n]), err)
 		}
 		calls = calls[n:]
@@ -36,21 +61,35 @@ func (r sqlxRunner) batches(ctx context.Context, on executor, calls []call) erro
 	return nil
 }
 
-// fits is how many of the calls go into one text, at least one.
+// fits is how many of the calls go into one text.
 func (r sqlxRunner) fits(calls []call) int {
-	args := 0
+	limit, args, bytes := r.dialect.Batch, 0, 0
 	for i, c := range calls {
-		if args += len(c.args); args > r.dialect.Batch.Args && i > 0 {
+		args += len(c.args)
+		for _, a := range c.args {
+			bytes += weight(a)
+		}
+		if limit.Args > 0 && args > limit.Args || limit.Bytes > 0 && bytes > limit.Bytes {
 			return i
 		}
 	}
 	return len(calls)
 }
 
+func weight(arg any) int {
+	switch a := arg.(type) {
+	case []byte:
+		return len(a)
+	case string:
+		return len(a)
+	}
+	return 0
+}
+
 func (r sqlxRunner) batch(ctx context.Context, on executor, calls []call, whole bool) error {
 	parts := make([]dialects.Part, len(calls))
 	for i, c := range calls {
-		parts[i] = dialects.Part{Name: c.name, SQL: c.sql, Args: c.args, Types: c.types, Want: c.want, Count: c.hits != nil}
+		parts[i] = dialects.Part{Name: c.name, SQL: c.sql, Args: c.args, Types: c.types, Want: c.want, Count: c.hits != nil && c.want < 0}
 	}
 	text, args := r.dialect.Batch.Text(parts, whole)
 	rows, err := on.QueryContext(ctx, text, args...)
@@ -68,7 +107,11 @@ func results(rows *sql.Rows, calls []call) error {
 		if c.scan != nil || c.reads() {
 			sets = append(sets, c.scan)
 		}
-		if c.hits != nil {
+		switch {
+		case c.hits == nil:
+		case c.want >= 0:
+			*c.hits += c.want
+		default:
 			sets = append(sets, func(r row) error {
 				var n int
 				err := r.Scan(&n)

@@ -3,9 +3,6 @@ package database
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -48,21 +45,11 @@ func (r sqlxRunner) hold(ctx context.Context, tenant string, body func(run run) 
 		return r.troubled("begin", err)
 	}
 	defer open.Rollback()
-	if r.dialect.Enter != "" {
-		if _, err := open.ExecContext(ctx, r.dialect.Enter, tenant); err != nil {
-			return r.troubled("enter", err)
-		}
-	}
 	on := executor(open)
 	if r.dialect.Rows.Inline {
 		on = &preparing{open, map[string]*sql.Stmt{}}
 	}
-	err = body(func(ops ...op) error {
-		if r.dialect.Together {
-			return r.together(ctx, conn, on, tenant, ops)
-		}
-		return r.run(ctx, on, tenant, ops)
-	})
+	err = body(func(ops ...op) error { return r.run(ctx, on, tenant, ops) })
 	if err != nil {
 		return err
 	}
@@ -74,77 +61,6 @@ func (r sqlxRunner) hold(ctx context.Context, tenant string, body func(run run) 
 
 func (r sqlxRunner) read(ctx context.Context, tenant string, ops []op) error {
 	return r.run(ctx, r.reader, tenant, ops)
-}
-
-// together sends writes that follow each other as one text: one round trip for all of them. Their counts are compared afterwards; the
-// transaction ends with the first that is wrong.
-func (r sqlxRunner) together(ctx context.Context, conn *sqlx.Conn, on executor, tenant string, ops []op) error {
-	var batch []call
-	flush := func() error {
-		calls := batch
-		batch = nil
-		if len(calls) < 2 {
-			return r.each(ctx, on, calls)
-		}
-		counts, err := send(ctx, conn, calls)
-		switch {
-		case errors.Is(err, driver.ErrSkip): // too long for one packet
-			return r.each(ctx, on, calls)
-		case err != nil:
-			return r.troubled(span(calls), err)
-		}
-		for i, c := range calls {
-			if err := c.hit(int(counts[i])); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	all, err := r.all(tenant, ops)
-	if err != nil {
-		return err
-	}
-	for _, c := range all {
-		if c.scan == nil && !c.reads() {
-			batch = append(batch, c)
-			continue
-		}
-		if err := flush(); err != nil {
-			return err
-		}
-		if err := r.each(ctx, on, []call{c}); err != nil {
-			return err
-		}
-	}
-	return flush()
-}
-
-// send executes the calls as one text and answers how many rows each hit.
-func send(ctx context.Context, conn *sqlx.Conn, calls []call) (counts []int64, err error) {
-	var text []string
-	var values []driver.NamedValue
-	for _, c := range calls {
-		text = append(text, c.sql)
-		for _, a := range c.args {
-			v, err := driver.DefaultParameterConverter.ConvertValue(a)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", c.name, err)
-			}
-			values = append(values, driver.NamedValue{Ordinal: len(values) + 1, Value: v})
-		}
-	}
-	err = conn.Raw(func(raw any) error {
-		result, err := raw.(driver.ExecerContext).ExecContext(ctx, strings.Join(text, ";\n"), values)
-		if err != nil {
-			return err
-		}
-		counts = result.(interface{ AllRowsAffected() []int64 }).AllRowsAffected()
-		if len(counts) != len(calls) {
-			return fmt.Errorf("%d counts for %d statements", len(counts), len(calls))
-		}
-		return nil
-	})
-	return counts, err
 }
 
 // hit compares and keeps how many rows a call has hit.

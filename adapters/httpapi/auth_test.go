@@ -455,3 +455,17 @@ func knock(t *testing.T, s *Server, route Route, c credential) (int, Principal, 
 	}
 	return w.Code, who, maps.Clone(w.Result().Header)
 }
+
+// TestAKeyThatIsGivenCounts: who sends a wrong key is told so, whatever else they send.
+func TestAKeyThatIsGivenCounts(t *testing.T) {
+	i := newIssuer(t)
+	s := &Server{Deps: Deps{Keys: testKeys, Tokens: i.tokens(t)}}
+	req := httptest.NewRequest(http.MethodGet, "/sutra/instances", http.NoBody)
+	req.Header.Set("Authorization", "Bearer "+i.token(t, i.claims("sutra-admin")))
+	for key, want := range map[string]error{"wrong": fault.AdminUnknown, "a": nil} {
+		req.Header.Set("X-Api-Key", key)
+		if p, err := s.principal(req); !errors.Is(err, want) || want == nil && p.Name != "ann" {
+			t.Errorf("key %q beside a good token: got %+v, %v; want %v", key, p, err, want)
+		}
+	}
+}

@@ -301,3 +301,26 @@ func TestClaimsAreFoundByTheirPath(t *testing.T) {
 		}
 	}
 }
+
+func TestASecretThatIsPublishedIsNoKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := served(t, &server{keys: []any{jose.JSONWebKey{Key: []byte("a secret that is published"), KeyID: "one"}}})
+		if _, err := v.Verify(t.Context(), newPair(t, "one").token(t, good(nil)), "sutra"); !errors.Is(err, fault.KeysUnavailable) {
+			t.Errorf("got %v, want %s", err, fault.KeysUnavailable)
+		}
+	})
+}
+
+// TestWhoAsksTooLateIsNotHeard: the question was answered while it was being asked.
+func TestWhoAsksTooLateIsNotHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{keys: []any{newPair(t, "one").public()}}
+		v := served(t, s)
+		before := s.count()
+		v.keys.asked <- struct{}{}
+		synctest.Wait()
+		if s.count() != before {
+			t.Error("the issuer was asked twice at once")
+		}
+	})
+}

@@ -221,3 +221,30 @@ func TestACountThatFailsLetsNobodyIn(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatStartsDuringACountIsNotForgotten: it may have come too late for the answer.
+func TestWhatStartsDuringACountIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w world
+		g := w.gate(Bound{All: 3}, Bound{})
+		if err := w.start(t, g); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(usual)
+		w.slow = 10 * time.Millisecond
+		var counting sync.WaitGroup
+		counting.Go(func() {
+			if err := w.start(t, g); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(time.Millisecond)
+		if err := w.start(t, g); err != nil || w.counts.Load() != 1 {
+			t.Errorf("while another counts: %v after %d counts, want to be let in by the old one", err, w.counts.Load())
+		}
+		counting.Wait()
+		if err := w.start(t, g); !errors.Is(err, fault.TooManyInstances) {
+			t.Errorf("a fourth: got %v, want %s", err, fault.TooManyInstances)
+		}
+	})
+}

@@ -21,6 +21,8 @@ func classify(err error) dialects.Class {
 		return dialects.Other
 	}
 	switch e.Number {
+	case 1242: // of a batch
+		return dialects.Missed
 	case 1062, 1586:
 		return dialects.Duplicate
 	case 1213, 1205, 1020, 3572: // deadlock, lock timeout, changed since read (MariaDB), locked

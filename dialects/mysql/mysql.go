@@ -39,7 +39,7 @@ func Dialect() dialects.Dialect {
 			Delete:    "DELETE $2 FROM :rows AS r STRAIGHT_JOIN $1 AS $2 WHERE $3",
 			Qualified: true,
 		},
-		Together: true,
+		Batch:    dialects.Batch{Text: batch, Answered: answered, Undo: "ROLLBACK", Bytes: 1 << 20},
 		Classify: classify,
 		DSN:      func(raw string) (string, error) { return DSN(raw, "transaction_isolation") },
 		Ledger: "CREATE TABLE IF NOT EXISTS sutra_migration (number BIGINT PRIMARY KEY, name VARBINARY(255) NOT NULL, " +
