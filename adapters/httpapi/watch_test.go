@@ -110,7 +110,7 @@ func TestAHandlerThatPanicsIsCountedAndEnds(t *testing.T) {
 			}
 		}()
 		panics := func(http.ResponseWriter, bunrouter.Request) error { panic("x") }
-		_ = s.watched("/x", panics)(httptest.NewRecorder(), bunrouter.NewRequest(httptest.NewRequest("GET", "/x", http.NoBody)))
+		_ = s.watched("/x", panics)(httptest.NewRecorder(), bunrouter.NewRequest(httptest.NewRequest(http.MethodGet, "/x", http.NoBody)))
 	}()
 	if !slices.Contains(w.labels, "5xx") || len(w.endings) != 1 || !errors.Is(w.endings[0].Err, fault.Internal) || s.InFlight() != 0 {
 		t.Errorf("got %+v, %d in flight", w, s.InFlight())
