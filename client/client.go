@@ -198,6 +198,13 @@ func (c *Client) Audit(ctx context.Context, query url.Values) (wire.Page[wire.Au
 	return out, err
 }
 
+// Leases lists the roles of the fleet, and who leads each.
+func (c *Client) Leases(ctx context.Context) ([]wire.Lease, error) {
+	var out wire.Page[wire.Lease]
+	err := c.call(ctx, http.MethodGet, "/admin/leases", "", nil, &out)
+	return out.Items, err
+}
+
 // Tasks reads one page of external tasks; terminal=true in query asks for the exhausted ones.
 func (c *Client) Tasks(ctx context.Context, query url.Values) (wire.Page[wire.Task], error) {
 	var out wire.Page[wire.Task]

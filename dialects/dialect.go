@@ -92,7 +92,7 @@ type Dialect struct {
 	Alone      func(url string) string // the DSN of what one process alone can open, beside a database that is not shared; empty: in memory
 	ByKey      string                  // over a group, how a tenant's condition ($0) is said so that no index is entered by it; empty: as it is
 	Batch      Batch                   // several statements travel as one text, which counts for itself; zero: one by one
-	Enter      string                  // first in every transaction, with the tenant or * as its argument; empty: nothing
+	Enter      string                  // Native: first in every transaction, with the tenant or * as its argument
 	Relax      string                  // in a transaction that need not wait for the disk; empty: nothing
 	Listen     string                  // on a connection of its own; empty: nothing
 	Ledger     string                  // makes sutra_migration (number, name, checksum) if it is not there

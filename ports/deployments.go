@@ -62,6 +62,13 @@ type Counts struct {
 	ParkedTasks   int // terminal tasks excluded
 }
 
+// Examples name some of what each leg counts.
+type Examples struct {
+	Instances []InstanceID
+	Outbox    []EmissionID
+	Tasks     []TaskID
+}
+
 // Version is the fleet's clock of change. It is compared for being different, not for being greater.
 type Version int64
 
@@ -87,6 +94,8 @@ type Deployments interface {
 	Retire(ctx context.Context, id DeploymentID) (Counts, Answer, error)
 	// Count reads the legs without a lock, for views.
 	Count(ctx context.Context, ids []DeploymentID) (map[DeploymentID]Counts, error)
+	// Examples names up to most rows of each leg, for views.
+	Examples(ctx context.Context, id DeploymentID, most int) (Examples, error)
 	// Served reads the version and the active and draining revisions in one snapshot.
 	Served(ctx context.Context) (Version, []Revision, error)
 	// Revisions lists all revisions that are still known, newest first, for views.

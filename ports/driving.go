@@ -100,13 +100,14 @@ type Deployer interface {
 	Revisions(ctx context.Context, tenants []string) ([]RevisionView, error)
 }
 
-// Explained is an instance with what it waits for and who holds it.
+// Explained is an instance with what it waits for, who holds it, and what was refused so far.
 type Explained struct {
 	Instance
 	Waits   []WaitView
 	Tasks   []LockedTask
-	Aliases []string // name=value as the snapshot has them
-	Next    []string // what comes next and when, in words
+	Pending []Message // addressed to it, and not applied yet
+	Aliases []string  // name=value as the snapshot has them
+	Next    []string  // what comes next and when, in words
 }
 
 // Actor is who calls.

@@ -292,9 +292,9 @@ func (p *patient) overdue(now time.Time, b ports.Backlog) {
 		advice string
 	}{
 		{"messages are due", b.InboxDue, b.OldestInbox, fleet},
-		{"emissions are due", b.OutboxDue, b.OldestOutbox, "see whether the receivers answer (GET /admin/outbox says the last error); else " + fleet},
+		{"emissions are due", b.OutboxDue, b.OldestOutbox, "see whether the receivers answer (sutra outbox says the last error); else " + fleet},
 		{"timers are overdue", b.TimersOverdue, b.OldestTimer, fleet},
-		{"tasks wait for a worker", b.TasksFetchable, b.OldestTask, "see that workers fetch their topics (GET /admin/tasks)"},
+		{"tasks wait for a worker", b.TasksFetchable, b.OldestTask, "see that workers fetch their topics (sutra tasks)"},
 		{"instances are claimed", b.ClaimsHeld, b.OldestClaim, "a replica is stuck in them: the sweep frees them after sutra.instance.claim-timeout; if it does not, no replica leads it (sutra leases)"},
 	} {
 		if since := now.Sub(due.oldest); due.n > 0 && since > p.age {
@@ -310,9 +310,9 @@ func (p *patient) given(b ports.Backlog) {
 		what, advice string
 	}{
 		{b.InstancesFailed, "instances are FAILED", "sutra instances --status failed; put right what made them fail, then sutra instances resume ID or migrate --resume"},
-		{b.OutboxPoisoned, "emissions are poisoned", "GET /admin/outbox?poisoned=true; then POST /admin/outbox/{id}/redrive"},
+		{b.OutboxPoisoned, "emissions are poisoned", "sutra outbox --poisoned=true; then sutra outbox redrive TENANT ID"},
 		{b.InboxDead, "messages are dead", "nobody took them within their time, or they could not be taken: their rows say why (sutra_inbox.error)"},
-		{b.TasksTerminal, "tasks are exhausted", "GET /admin/tasks?terminal=true; then POST /admin/tasks/{id}/retry"},
+		{b.TasksTerminal, "tasks are exhausted", "sutra tasks --terminal=true; then sutra tasks retry ID"},
 	} {
 		if up.n > 0 {
 			p.say("backlog", Warning, fmt.Sprintf("%d %s", up.n, up.what), up.advice)

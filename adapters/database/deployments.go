@@ -306,6 +306,19 @@ func (s deployments) Count(ctx context.Context, ids []ports.DeploymentID) (map[p
 	return out, err
 }
 
+func (s deployments) Examples(ctx context.Context, id ports.DeploymentID, most int) (e ports.Examples, err error) {
+	leg := func(name string, into *[]ports.ID) op {
+		return op{name: name, args: args{"deployment": id, "limit": most}, scan: func(r row) error {
+			var one ports.ID
+			err := r.Scan(&one)
+			*into = append(*into, one)
+			return err
+		}}
+	}
+	err = s.read(ctx, fleet, leg("example_instances", &e.Instances), leg("example_outbox", &e.Outbox), leg("example_tasks", &e.Tasks))
+	return e, err
+}
+
 // countOps counts in this order, which work moves along: what leaves one leg is already counted in the next.
 func countOps(ids []any, into map[ports.DeploymentID]ports.Counts) []op {
 	leg := func(name string, set func(*ports.Counts, int)) op {

@@ -45,11 +45,6 @@ func (r sqlxRunner) hold(ctx context.Context, tenant string, body func(run run) 
 		return r.troubled("begin", err)
 	}
 	defer open.Rollback()
-	if r.dialect.Enter != "" {
-		if _, err := open.ExecContext(ctx, r.dialect.Enter, tenant); err != nil {
-			return r.troubled("enter", err)
-		}
-	}
 	on := executor(open)
 	if r.dialect.Rows.Inline {
 		on = &preparing{open, map[string]*sql.Stmt{}}

@@ -167,3 +167,60 @@ func TestWaryGroupsAskFirst(t *testing.T) {
 		t.Errorf("a bold store wrote %d times, want 2", wrote)
 	}
 }
+
+// cut is a runner whose first try ends in the middle.
+type cut struct {
+	runner
+	tries int
+	after int // rows that the first try tells, or hits
+}
+
+func (c *cut) try(o op) error {
+	c.tries++
+	n := 3
+	if c.tries == 1 {
+		n = c.after
+	}
+	for range n {
+		if o.hits != nil {
+			*o.hits++
+		}
+		if o.scan != nil {
+			if err := o.scan(nil); err != nil {
+				return err
+			}
+		}
+	}
+	if c.tries == 1 {
+		return failing(dialects.Lost, false)
+	}
+	return nil
+}
+
+func (c *cut) read(_ context.Context, _ string, ops []op) error { return c.try(ops[0]) }
+func (c *cut) write(_ context.Context, t tx) error              { return c.try(t.ops[0]) }
+
+func TestNoRowIsReadTwice(t *testing.T) {
+	for after, want := range map[int]struct {
+		rows, tries int
+		err         error
+	}{0: {3, 2, nil}, 2: {2, 1, fault.StoreUnavailable}} {
+		synctest.Test(t, func(t *testing.T) {
+			c, rows := &cut{after: after}, 0
+			s := &Store{book: book{watch: ports.Blind{}}, run: c}
+			err := s.read(t.Context(), "t", op{scan: func(row) error { rows++; return nil }})
+			if rows != want.rows || c.tries != want.tries || !errors.Is(err, want.err) {
+				t.Errorf("cut after %d rows: got %d rows in %d tries, %v; want %+v", after, rows, c.tries, err, want)
+			}
+		})
+	}
+}
+
+func TestATryThatWasRolledBackHasHitNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, hits := &Store{book: book{watch: ports.Blind{}}, run: &cut{after: 2}}, 0
+		if err := s.write(t.Context(), "t", op{hits: &hits}); err != nil || hits != 3 {
+			t.Errorf("got %d hits, %v; want 3", hits, err)
+		}
+	})
+}

@@ -103,7 +103,14 @@ func (s *Store) now() time.Time { return s.clock.Now() }
 
 // write runs ops as one transaction, again while the reason to fail passes.
 func (s *Store) write(ctx context.Context, tenant string, ops ...op) error {
-	return coded(s.repeat(ctx, func() error { return s.run.write(ctx, tx{tenant: tenant, ops: ops}) }))
+	return coded(s.repeat(ctx, func() error {
+		for _, o := range ops {
+			if o.hits != nil {
+				*o.hits = 0 // a try that was rolled back has hit nothing
+			}
+		}
+		return s.run.write(ctx, tx{tenant: tenant, ops: ops})
+	}))
 }
 
 // hold keeps a transaction open over several runs, again from the start while the reason to fail passes.
@@ -130,9 +137,22 @@ func (s *Store) handOut(ctx context.Context, body func(run run) error) (took boo
 	return err == nil, err
 }
 
-// read runs ops one after the other, again while the reason to fail passes: scans have to start anew by themselves.
+// read runs ops one after the other, again while the reason to fail passes and no row was told: told twice, it would be there twice.
 func (s *Store) read(ctx context.Context, tenant string, ops ...op) error {
-	return coded(s.repeat(ctx, func() error { return s.run.read(ctx, tenant, ops) }))
+	told := false
+	for i, o := range ops {
+		if o.scan != nil {
+			ops[i].scan = func(r row) error { told = true; return o.scan(r) }
+		}
+	}
+	var err error
+	_ = s.repeat(ctx, func() error {
+		if err = s.run.read(ctx, tenant, ops); told {
+			return nil
+		}
+		return err
+	})
+	return coded(err)
 }
 
 // each runs a tenant's part of refs on its own, tenants in the order they come.

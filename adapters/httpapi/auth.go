@@ -138,9 +138,9 @@ func (t Tokens) principal(ctx context.Context, token string) (Principal, error) 
 			p.Role = role
 		}
 	}
-	tenants := claims.Values(t.TenantClaim)
-	if len(tenants) == 0 {
-		tenants = t.Tenants
+	tenants := t.Tenants
+	if claims.Has(t.TenantClaim) { // one that names none, or in a way that is not read, is not one that is not there
+		tenants = claims.Values(t.TenantClaim)
 	}
 	if len(tenants) == 0 {
 		return p, fault.AdminForbidden.With("the token of %s names no tenant in its claim %s", p.Name, t.TenantClaim)

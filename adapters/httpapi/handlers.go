@@ -22,6 +22,9 @@ const (
 	pageMost    = 500
 )
 
+// examplesMost bounds what is named of each leg that holds a revision.
+const examplesMost = 5
+
 func (s *Server) live(w http.ResponseWriter, _ bunrouter.Request, _ Principal) error {
 	return health(w, s.Health.Live())
 }
@@ -155,10 +158,26 @@ func (s *Server) deployment(w http.ResponseWriter, req bunrouter.Request, p Prin
 		func(r ports.RevisionView) bool { return r.Slot.String() == name },
 	} {
 		if i := slices.IndexFunc(all, means); i >= 0 {
-			return write(w, http.StatusOK, deployment(all[i]))
+			out := deployment(all[i])
+			if out.Blockers != nil {
+				few, err := s.Deployments.Examples(req.Context(), all[i].ID, examplesMost)
+				if err != nil {
+					return err
+				}
+				out.Blockers.Examples = &wire.Examples{Instances: names(few.Instances), Outbox: names(few.Outbox), Tasks: names(few.Tasks)}
+			}
+			return write(w, http.StatusOK, out)
 		}
 	}
 	return fault.DeploymentUnknown.With("there is no deployment %q", name)
+}
+
+func names(ids []ports.ID) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = id.String()
+	}
+	return out
 }
 
 func deployment(r ports.RevisionView) wire.Deployment {
@@ -224,7 +243,14 @@ func (s *Server) instance(w http.ResponseWriter, req bunrouter.Request, p Princi
 		return err
 	}
 	out := instance(e.Instance)
-	out.Next = e.Next
+	out.Next, out.Aliases = e.Next, e.Aliases
+	for _, t := range e.Tasks {
+		t.Inputs = nil
+		out.Tasks = append(out.Tasks, task(t))
+	}
+	for _, m := range e.Pending {
+		out.Pending = append(out.Pending, wire.Pending{Kind: string(m.Kind), Channel: m.Channel, Accepted: m.Accepted, Attempts: m.Attempts, Next: at(m.NextAttempt)})
+	}
 	for _, wait := range e.Waits {
 		out.Waits = append(out.Waits, wire.Wait{ID: int64(wait.Wait.ID), Kind: string(wait.Kind), Node: wait.Node, Armed: wait.Armed, Due: at(wait.Due)})
 	}

@@ -1,12 +1,15 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -38,6 +41,9 @@ type keys struct {
 
 // Serve keeps the keys until Shut, or until ctx ends. It never fails: an issuer that is away is asked again.
 func (v *Verifier) Serve(ctx context.Context) error {
+	if asked := cmp.Or(v.KeysURL, v.Issuer); plain(asked) {
+		v.Log.WarnContext(ctx, "the keys of the token issuer are fetched without TLS: whoever is on the way can put keys in, and then make any token", "url", asked)
+	}
 	for {
 		again := refresh
 		set, err := v.fetch(ctx)
@@ -51,6 +57,16 @@ func (v *Verifier) Serve(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// plain says that an address is asked without TLS, and not on this machine.
+func plain(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" || u.Hostname() == "localhost" {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return err != nil || !ip.IsLoopback()
 }
 
 // nap lasts as long as told, or until somebody asks and the last question is not too young; false: it is over.
@@ -131,8 +147,8 @@ func (k *keys) fitting(h jose.Header, now time.Time) (fit []jose.JSONWebKey, rea
 func (v *Verifier) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	url := v.KeysURL
-	if url == "" {
+	from := v.KeysURL
+	if from == "" {
 		var found struct {
 			Issuer  string `json:"issuer"`
 			KeysURL string `json:"jwks_uri"`
@@ -145,12 +161,12 @@ func (v *Verifier) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 			return nil, fmt.Errorf("%s is of the issuer %q with the keys %q; set sutra.admin.oidc.issuer to exactly what the tokens name, and sutra.admin.oidc.jwks-url if need be",
 				document, found.Issuer, found.KeysURL)
 		}
-		url = found.KeysURL
+		from = found.KeysURL
 	}
 	var published struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	if err := v.get(ctx, url, &published); err != nil {
+	if err := v.get(ctx, from, &published); err != nil {
 		return nil, err
 	}
 	var set []jose.JSONWebKey
@@ -161,13 +177,13 @@ func (v *Verifier) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 		}
 	}
 	if len(set) == 0 {
-		return nil, fmt.Errorf("%s has no public key for signatures", url)
+		return nil, fmt.Errorf("%s has no public key for signatures", from)
 	}
 	return set, nil
 }
 
-func (v *Verifier) get(ctx context.Context, url string, out any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+func (v *Verifier) get(ctx context.Context, from string, out any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
 	if err != nil {
 		return err
 	}
@@ -177,13 +193,13 @@ func (v *Verifier) get(ctx context.Context, url string, out any) error {
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, most))
 	if err := errors.Join(err, res.Body.Close()); err != nil {
-		return fmt.Errorf("read %s: %w", url, err)
+		return fmt.Errorf("read %s: %w", from, err)
 	}
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", url, res.Status)
+		return fmt.Errorf("%s answers %s", from, res.Status)
 	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return fmt.Errorf("%s is not what it should be: %w", url, err)
+		return fmt.Errorf("%s is not what it should be: %w", from, err)
 	}
 	return nil
 }

@@ -100,6 +100,9 @@ func (c Claims) Values(path string) []string {
 	return nil
 }
 
+// Has says that a claim is there, whatever its value.
+func (c Claims) Has(path string) bool { return find(c, path) != nil }
+
 // Text is the value of a claim that is one string; empty: it is not.
 func (c Claims) Text(path string) string {
 	s, _ := find(c, path).(string)

@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -323,4 +324,34 @@ func TestWhoAsksTooLateIsNotHeard(t *testing.T) {
 			t.Error("the issuer was asked twice at once")
 		}
 	})
+}
+
+func TestKeysInTheClearAreWarnedOf(t *testing.T) {
+	for _, tc := range []struct {
+		issuer, keys string
+		want         bool
+	}{
+		{"https://login.example", "", false},
+		{"http://login.example", "", true},
+		{"https://login.example", "http://keycloak.auth:8080/keys", true},
+		{"http://login.example", "https://login.example/keys", false},
+		{"http://127.0.0.1:8080", "", false},
+		{"http://[::1]:8080", "", false},
+		{"http://localhost:8080", "", false},
+		{"http://10.0.0.1", "", true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			v := New(Config{Issuer: tc.issuer, KeysURL: tc.keys, Transport: &server{away: true}, Now: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil))})
+			if err := v.Shut(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := v.Serve(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(log.String(), "without TLS"); got != tc.want {
+				t.Errorf("%s, keys %q: warned %v, want %v", tc.issuer, tc.keys, got, tc.want)
+			}
+		})
+	}
 }

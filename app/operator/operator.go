@@ -49,47 +49,6 @@ type Deps struct {
 // Operator is the ports.Operator of a replica.
 type Operator struct{ Deps }
 
-// Explain says how an instance stands: what it waits for, who holds it, what comes next.
-func (o Operator) Explain(ctx context.Context, tenants []string, id ports.InstanceID) (ports.Explained, error) {
-	ref, err := o.locate(ctx, tenants, id)
-	if err != nil {
-		return ports.Explained{}, err
-	}
-	rows, err := o.Instances.Load(ctx, []ports.Ref{ref})
-	if err != nil {
-		return ports.Explained{}, err
-	}
-	if len(rows) == 0 {
-		return ports.Explained{}, unknown(id)
-	}
-	out := ports.Explained{Instance: rows[0]}
-	if out.Waits, err = o.Views.Waits(ctx, ref); err != nil {
-		return out, err
-	}
-	out.Next = next(out)
-	return out, nil
-}
-
-// next puts into words what drives the instance next.
-func next(e ports.Explained) []string {
-	switch {
-	case e.Status.Ended():
-		return []string{"nothing: it has ended"}
-	case e.Status == ports.Failed:
-		return []string{"an operator: resume it, after what made it fail is put right, or cancel it"}
-	}
-	var out []string
-	for _, w := range e.Waits {
-		switch w.Kind {
-		case ports.WaitTimer, ports.WaitRetry:
-			out = append(out, fmt.Sprintf("%s at %s, due %s", w.Kind, w.Node, w.Due.Format("2006-01-02T15:04:05.000Z07:00")))
-		default:
-			out = append(out, fmt.Sprintf("%s at %s", w.Kind, w.Node))
-		}
-	}
-	return out
-}
-
 // Cancel ends an instance, suspended or FAILED, without compensation.
 func (o Operator) Cancel(ctx context.Context, by ports.Actor, id ports.InstanceID) error {
 	return o.change(ctx, by, id, deed{action: "cancel"}, func(p *step.Program, c step.Claimed) step.Result {

@@ -59,6 +59,15 @@ type Blockers struct {
 	LiveInstances int `json:"liveInstances"`
 	PendingOutbox int `json:"pendingOutbox"`
 	ParkedTasks   int `json:"parkedTasks"`
+	// Examples are ids of some of each leg, where one deployment is asked for.
+	Examples *Examples `json:"examples,omitempty"`
+}
+
+// Examples are ids of some of what holds a revision.
+type Examples struct {
+	Instances []string `json:"instances"`
+	Outbox    []string `json:"outbox"`
+	Tasks     []string `json:"tasks"`
 }
 
 // Operation is an asynchronous deploy.
@@ -86,6 +95,9 @@ type Instance struct {
 	Ended        *time.Time      `json:"ended,omitempty"`
 	Claim        *Claim          `json:"claim,omitempty"`
 	Waits        []Wait          `json:"waits,omitempty"`
+	Tasks        []Task          `json:"tasks,omitempty"`   // it waits for them; without their variables
+	Pending      []Pending       `json:"pending,omitempty"` // messages that came for it, and are not applied yet
+	Aliases      []string        `json:"aliases,omitempty"` // its business keys, name=value
 	Next         []string        `json:"next,omitempty"`
 	Variables    json.RawMessage `json:"variables,omitempty"`
 }
@@ -102,6 +114,15 @@ type Claim struct {
 	Owner string    `json:"owner"`
 	Epoch int64     `json:"epoch"`
 	Since time.Time `json:"since"`
+}
+
+// Pending is a message for an instance.
+type Pending struct {
+	Kind     string     `json:"kind"`
+	Channel  string     `json:"channel"`
+	Accepted time.Time  `json:"accepted"`
+	Attempts int        `json:"attempts"` // times it was taken up and not applied
+	Next     *time.Time `json:"next,omitempty"`
 }
 
 // Wait is one thing an instance waits for.

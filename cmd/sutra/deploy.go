@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -287,15 +288,18 @@ func explained(d wire.Deployment) string {
 // held says what holds a draining revision back, and where to look.
 func held(d wire.Deployment) []string {
 	var out []string
-	leg := func(n int, format string, args ...any) {
-		if n > 0 {
-			out = append(out, fmt.Sprintf("\n    %d ", n)+fmt.Sprintf(format, args...))
+	leg := func(n int, few []string, format string, args ...any) {
+		if n == 0 {
+			return
 		}
+		lines := append([]string{fmt.Sprintf("\n    %d ", n) + fmt.Sprintf(format, args...)}, few...)
+		out = append(out, strings.Join(lines, "\n      "))
 	}
-	if d.Blockers != nil {
-		leg(d.Blockers.LiveInstances, "instances have not ended: sutra instances --deployment %s (--status failed: those that wait for an operator)", d.DeploymentID)
-		leg(d.Blockers.PendingOutbox, "emissions are not sent: GET /admin/outbox")
-		leg(d.Blockers.ParkedTasks, "external tasks are not done: GET /admin/tasks")
+	if b := d.Blockers; b != nil {
+		few := cmp.Or(b.Examples, &wire.Examples{})
+		leg(b.LiveInstances, few.Instances, "instances have not ended: sutra instances --deployment %s (--status failed: those that wait for an operator)", d.DeploymentID)
+		leg(b.PendingOutbox, few.Outbox, "emissions are not sent: sutra outbox")
+		leg(b.ParkedTasks, few.Tasks, "external tasks are not done: sutra tasks")
 	}
 	if len(out) == 0 {
 		return []string{"by nothing: it retires at the next look"}

@@ -87,7 +87,7 @@ Exit codes: 0 done, 1 failed, 2 wrong arguments or configuration, 3 refused, 4 t
 server cannot be reached or is busy, 5 deployed, but not every replica serves it yet.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage{err} })
-	root.AddCommand(dev(), serve(), initialize(), lintCommand(), pack(), deployCommand(), undeploy(), operation(), deployments(), instances(), tasks(), outbox(), audit(), migrate(), verify(), doctor(), health(), versionCommand())
+	root.AddCommand(dev(), serve(), initialize(), lintCommand(), pack(), deployCommand(), undeploy(), operation(), deployments(), instances(), tasks(), outbox(), audit(), leases(), migrate(), verify(), doctor(), health(), versionCommand())
 	return root
 }
 

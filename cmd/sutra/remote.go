@@ -179,6 +179,21 @@ func list[T any](use, short string, read func(*client.Client, context.Context, u
 	return cmd
 }
 
+func leases() *cobra.Command {
+	cmd := &cobra.Command{Use: "leases", Short: "Say who leads each role of the fleet, and until when", Args: cobra.NoArgs}
+	r, asJSON := reach(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		all, err := r.client().Leases(cmd.Context())
+		if err != nil {
+			return told(err)
+		}
+		return table(cmd.OutOrStdout(), *asJSON, all, "ROLE\tLEADER\tTERM\tUNTIL", func(l wire.Lease) string {
+			return fmt.Sprintf("%s\t%s\t%d\t%s", l.Role, l.Holder, l.Term, l.Expires.Format(time.RFC3339))
+		})
+	}
+	return cmd
+}
+
 // query is the filters that were given.
 func query(filters map[string]*string) url.Values {
 	q := url.Values{}

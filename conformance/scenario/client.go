@@ -55,8 +55,31 @@ func (a Answer) Good() bool { return a.Status >= 200 && a.Status < 300 }
 
 func (a Answer) String() string { return fmt.Sprintf("%d %s", a.Status, a.Body) }
 
-// Call sends one request. An error means that no whole answer came.
+// Call sends one request, and holds it and its answer to what the replica says of its routes. An error means that no whole answer came.
 func (r *Replica) Call(q Request) (Answer, error) {
+	a, err := r.exchange(q)
+	if err != nil {
+		return a, err
+	}
+	c := &r.fleet.stage.contract
+	err = c.load(func() ([]byte, error) {
+		doc, err := r.exchange(Request{Method: http.MethodGet, Path: "/openapi.yaml"})
+		if err == nil && doc.Status != http.StatusOK {
+			err = fmt.Errorf("openapi.yaml: got %d", doc.Status)
+		}
+		return doc.Body, err
+	})
+	if err != nil {
+		r.fleet.t.Log(err) // who dies just now serves no document; the next call reads it
+		return a, nil
+	}
+	if err := c.hold(q, a); err != nil {
+		r.fleet.t.Error(err)
+	}
+	return a, nil
+}
+
+func (r *Replica) exchange(q Request) (Answer, error) {
 	req, err := http.NewRequestWithContext(r.fleet.t.Context(), q.Method, r.URL+q.Path, bytes.NewReader(q.Body))
 	if err != nil {
 		return Answer{}, err

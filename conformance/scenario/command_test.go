@@ -225,3 +225,42 @@ func read(t *testing.T, path string) []byte {
 	}
 	return data
 }
+
+// TestEveryListIsAsDescribed reads each list of the API; every call is held to the served description.
+func TestEveryListIsAsDescribed(t *testing.T) {
+	f, replicas := parts(t, nil, "a")
+	r := replicas[0]
+	f.Receiver.Answer(http.StatusServiceUnavailable, 0)
+	d := r.Deploy(orders)
+	instance := park(t, r, 1)[1]
+	r.MustSend(decide(1))
+	lists := []string{"/admin/outbox"}
+	if *dialect != "sqlite" { // a process that has the database alone asks nobody whether it may lead
+		lists = append(lists, "/admin/leases")
+	}
+	f.Eventually("the emission waits, and somebody leads", func() error {
+		for _, list := range lists {
+			a, err := r.Call(scenario.Request{Method: http.MethodGet, Path: list, Key: scenario.AdminKey})
+			if err != nil {
+				return err
+			}
+			if strings.Contains(string(a.Body), `"items":[]`) {
+				return fmt.Errorf("%s is %s", list, a)
+			}
+		}
+		return nil
+	})
+	for _, path := range []string{
+		"/sutra/deployments", "/sutra/deployments/" + d.DeploymentID, "/sutra/instances", "/sutra/instances/" + instance, "/sutra/instances/" + instance + "/history",
+		"/admin/outbox?poisoned=true", "/admin/tasks", "/admin/audit", "/admin/replicas", "/admin/leases",
+	} {
+		if a, err := r.Call(scenario.Request{Method: http.MethodGet, Path: path, Key: scenario.AdminKey}); err != nil || a.Status != http.StatusOK {
+			t.Errorf("%s: got %s, %v; want 200", path, a, err)
+		}
+	}
+	if ran := r.Command("leases"); ran.Code != 0 || len(lists) == 2 && !strings.Contains(ran.Out, "timer-leader") {
+		t.Errorf("sutra leases: got %+v, want who leads the timers", ran)
+	}
+	f.Receiver.Answer(http.StatusOK, 0)
+	wantEnded(t, f, r, 1)
+}

@@ -19,6 +19,8 @@ import (
 type Stage struct {
 	Binary string
 	Server *provision.Server
+
+	contract contract // of the binary
 }
 
 // Prepare builds the engine and starts the dialect's server. The caller closes the stage.

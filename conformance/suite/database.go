@@ -24,8 +24,6 @@ func databaseTests() []test {
 		{"CheckAnswers", checkAnswers},
 		{"InstantsKeepTheirMicroseconds", instantsKeepTheirMicroseconds},
 		{"ClockIsTheDatabases", clockIsTheDatabases},
-		{"RowSecurityHidesOtherTenants", rowSecurityHides},
-		{"NoTenantReachesAnother", noTenantReachesAnother},
 		{"DeadlockIsRetried", deadlockIsRetried},
 		{"CutConnectionsLoseNothingAndDoubleNothing", cutConnections},
 		{"GroupStatementsDoNotGrowWithTheirTables", statementsDoNotGrow},
@@ -130,53 +128,6 @@ func clockIsTheDatabases(t *testing.T, h Harness) {
 	if off := time.Since(last).Abs(); off > time.Minute { // the server of a test runs on this machine, or near
 		t.Fatalf("the clock is off by %s", off)
 	}
-}
-
-func rowSecurityHides(t *testing.T, h Harness) {
-	f, g := shared(t, h), shared(t, h)
-	if !h.Dialect.Caps.RowSecurity {
-		t.Skip("the database has none")
-	}
-	f.parked(2)
-	g.parked(1)
-	both := fmt.Sprintf("SELECT count(*) FROM sutra_instance WHERE tenant IN ('%s', '%s')", f.tenant, g.tenant)
-	f.want("past it", f.count(both), 3)
-	f.want("by the tenant", f.db.Seen(t, f.tenant, both), 2)
-	f.want("by the fleet", f.db.Seen(t, "*", both), 3)
-	f.want("by nobody", f.db.Seen(t, "", both), 0)
-	for line := range strings.Lines(golden) {
-		if table, found := strings.CutSuffix(strings.Fields(line)[0], ".tenant"); found {
-			f.want("rows of "+table+" by nobody", f.db.Seen(t, "", "SELECT count(*) FROM sutra_"+table), 0)
-		}
-	}
-}
-
-// noTenantReachesAnother names another tenant's rows by their ids, everywhere where an id comes from outside.
-func noTenantReachesAnother(t *testing.T, h Harness) {
-	f, g := shared(t, h), shared(t, h)
-	n := f.fresh()
-	n.Tasks = []ports.Task{f.task("x")}
-	f.start(n)
-	foreign := ports.Ref{Tenant: g.tenant, ID: n.ID}
-	loaded, err := g.store.Instances().Load(t.Context(), []ports.Ref{foreign})
-	f.must(err)
-	f.want("loaded", len(loaded), 0)
-	f.want("claimed", g.claim(g.store, "g/1", n.ID).Outcome, ports.Gone)
-	c := f.own(f.store, "f/1", n.ID)
-	c.Ref = foreign
-	st := g.step(c)
-	f.settled("committed", g.commit(g.store, st), ports.ClaimLost)
-	f.must(g.store.Claims().Release(t.Context(), []ports.Claim{c}))
-	f.want("still held", f.claim(f.store, "f/2", n.ID).Outcome, ports.Held)
-	tasks, err := g.store.Tasks().Read(t.Context(), []ports.TaskLock{{Tenant: g.tenant, ID: n.Tasks[0].ID}})
-	f.must(err)
-	f.want("tasks", len(tasks), 0)
-	failed, err := g.store.Tasks().Fail(t.Context(), []ports.FailedTask{{TaskLock: ports.TaskLock{Tenant: g.tenant, ID: n.Tasks[0].ID}}})
-	f.must(err)
-	f.settled("failed", failed[0], ports.Gone)
-	history, err := g.store.Views().History(t.Context(), foreign, 0, 10)
-	f.must(err)
-	f.want("history", len(history), 0)
 }
 
 // deadlockIsRetried makes a ring with a transaction beside the store: whoever the database ends, the group lands.

@@ -157,10 +157,19 @@ func (p *place) begin(t testing.TB, tenant string) *sql.Tx {
 func (p *place) Seen(t testing.TB, tenant, query string) (n int) {
 	t.Helper()
 	open := p.begin(t, tenant)
+	defer open.Rollback()
 	if err := open.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return n
+}
+
+func (p *place) Refuses(t testing.TB, tenant, statement string) error {
+	t.Helper()
+	open := p.begin(t, tenant)
+	defer open.Rollback()
+	_, err := open.ExecContext(t.Context(), statement)
+	return err
 }
 
 func (p *place) Sever(t testing.TB) int {

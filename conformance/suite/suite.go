@@ -31,6 +31,8 @@ type Database interface {
 	Abandon(t testing.TB, statement string)
 	// Seen answers a query's one number as the store's own role sees it in a transaction of the tenant; empty: of none.
 	Seen(t testing.TB, tenant, query string) int
+	// Refuses answers the error of a statement in a transaction of the tenant, which is rolled back; nil: it was done.
+	Refuses(t testing.TB, tenant, statement string) error
 	// Sever ends every connection of the store's role, as a failing network would, and says how many; -1: there are none to end.
 	Sever(t testing.TB) int
 }
@@ -71,7 +73,7 @@ func Run(t *testing.T, h Harness) {
 	var all []test
 	for _, part := range [][]test{
 		instanceTests(), claimTests(), inboxTests(), correlationTests(), deploymentTests(), outboxTests(), timerTests(), leaseTests(),
-		taskTests(), operationTests(), viewTests(), auditTests(), verifyTests(), databaseTests(), modelTests(),
+		taskTests(), operationTests(), viewTests(), auditTests(), verifyTests(), tenantTests(), databaseTests(), modelTests(),
 	} {
 		all = append(all, part...)
 	}
@@ -93,6 +95,13 @@ func Run(t *testing.T, h Harness) {
 			t.Parallel()
 			c.run(t, h)
 		})
+	}
+}
+
+// RunTenants proves alone that no tenant reaches what is another's.
+func RunTenants(t *testing.T, h Harness) {
+	for _, c := range tenantTests() {
+		t.Run(c.name, func(t *testing.T) { c.run(t, h) })
 	}
 }
 

@@ -264,3 +264,19 @@ func TestGoldenSnapshots(t *testing.T) {
 		t.Error("the same state is written differently now; a new layout needs a new format")
 	}
 }
+
+// A snapshot from before steps were traced has no trace, and is written again without one: a replica of that time reads it still.
+func TestASnapshotFromBeforeTracesIsReadAndWrittenAsItWas(t *testing.T) {
+	const golden = "testdata/format-1-before-traces.snapshot"
+	data, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := token.Decode(data)
+	if err != nil || s.Trace != "" {
+		t.Fatalf("%s: got trace %q, %v", golden, s.Trace, err)
+	}
+	if again := encode(t, s); !bytes.Equal(again, data) {
+		t.Errorf("%s is written differently now", golden)
+	}
+}

@@ -25,7 +25,7 @@ func classify(err error) dialects.Class {
 		return dialects.Missed
 	case 1062, 1586:
 		return dialects.Duplicate
-	case 1213, 1205, 1020, 3572: // deadlock, lock timeout, changed since read (MariaDB), locked
+	case 1213, 1205, 1020, 3572, 3101: // deadlock, lock timeout, changed since read (MariaDB), locked, rolled back by a group's certification
 		return dialects.Conflict
 	case 1045, 1698, 1044, 1049, 1142, 1227: // password, plug-in, database denied, database unknown, table denied, privilege
 		return dialects.Denied

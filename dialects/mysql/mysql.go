@@ -49,7 +49,7 @@ func Dialect() dialects.Dialect {
 			Free: "DO RELEASE_LOCK(CONCAT('sutra ', LEFT(SHA2(DATABASE(), 256), 32)))",
 		},
 		Checks: append([]dialects.Check{{
-			Name: "version", Query: "SELECT VERSION()", Want: `^(8|9|1\d)\.\d+\.\d+($|-)`, Fail: true, Boot: true,
+			Name: "version", Query: "SELECT VERSION()", Want: `^(8|9|1\d)\.\d+\.\d+(-[^M]*)?$`, Fail: true, Boot: true,
 			Advice: "use MySQL 8.0 or later (mariadb:// for MariaDB)",
 		}}, Checks("transaction_isolation", "performance_schema.processlist")...),
 		Schema: Schema("is_visible = 'YES'"),

@@ -219,6 +219,33 @@ WHERE t.deployment IN :rows
 AND t.terminal = 0
 GROUP BY t.deployment
 
+-- name: example_instances
+-- scope: fleet
+SELECT i.id
+FROM sutra_instance AS i
+WHERE i.deployment = :deployment
+AND i.ended_at IS NULL
+ORDER BY i.id
+:page
+
+-- name: example_outbox
+-- scope: fleet
+SELECT o.id
+FROM sutra_outbox AS o
+WHERE o.deployment = :deployment
+AND o.poisoned = 0
+ORDER BY o.deployment
+:page
+
+-- name: example_tasks
+-- scope: fleet
+SELECT t.id
+FROM sutra_task AS t
+WHERE t.deployment = :deployment
+AND t.terminal = 0
+ORDER BY t.deployment
+:page
+
 -- name: replica_update
 -- scope: fleet
 -- rows: id text, seen instant, served int, broken text, lanes int, address text

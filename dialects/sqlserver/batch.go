@@ -60,10 +60,11 @@ func batch(parts []dialects.Part, whole bool) (string, []any) {
 	return text.String(), args
 }
 
-// answered says that the server refused, after which nothing of a whole transaction stays.
+// answered says that the server refused, after which nothing of a whole transaction stays. An error of class 20 or more ends the session,
+// wherever it stood: one that comes while COMMIT writes its log does not say whether it was done.
 func answered(err error) bool {
-	_, is := errors.AsType[mssql.Error](err)
-	return is
+	e, is := errors.AsType[mssql.Error](err)
+	return is && e.Class < 20
 }
 
 // declared is the type of an argument. What is longer than a row holds has another one than what fits: a parameter cuts off silently.

@@ -2,12 +2,15 @@ package sqlserver_test
 
 import (
 	"database/sql"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/golang-sql/civil"
+	mssql "github.com/microsoft/go-mssqldb"
 
 	"github.com/sutra-engine/sutra/dialects"
 	"github.com/sutra-engine/sutra/dialects/sqlserver"
@@ -67,6 +70,22 @@ func TestLongValuesAreDeclaredLong(t *testing.T) {
 		text, _ := sqlserver.Dialect().Batch.Text([]dialects.Part{{Name: "x", SQL: "x", Args: []any{c.value}, Types: []string{c.of}, Want: -1}}, false)
 		if !strings.Contains(text, "N'@p1 "+c.want+"'") {
 			t.Errorf("%s: want %s in\n%.300s", name, c.want, text)
+		}
+	}
+}
+
+func TestAnErrorThatEndsTheSessionIsNoAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"a check":             {fmt.Errorf("x: %w", mssql.Error{Number: 547, Class: 16}), true},
+		"the log is away":     {mssql.Error{Number: 9001, Class: 21}, false},
+		"a torn page":         {mssql.Error{Number: 824, Class: 24}, false},
+		"the connection died": {io.ErrUnexpectedEOF, false},
+	} {
+		if got := sqlserver.Dialect().Batch.Answered(c.err); got != c.want {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}
 }
