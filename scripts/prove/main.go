@@ -36,6 +36,8 @@ func main() {
 	}
 }
 
+const hadolint = ".cache/hadolint/bin/hadolint"
+
 // proof is one command that proves something when it exits 0.
 type proof struct {
 	what string
@@ -87,7 +89,12 @@ func prove(ctx context.Context, out io.Writer, required []string) ([]verdict, er
 	for _, kind := range provision.Brokers() {
 		verdicts = append(verdicts, onBroker(kind, verdicts, slices.Contains(required, kind)))
 	}
-	return append(verdicts, grammar(ctx, out)), nil
+	return append(verdicts,
+		byTool(ctx, out, ".cache/sqlfluff/bin/sqlfluff", "grammar", proof{"T-SQL grammar", []string{"go", "run", "./scripts/parsetsql"}}),
+		byTool(ctx, out, hadolint, "deploy", proof{"Dockerfiles (hadolint)", []string{hadolint, "--failure-threshold=style", "deploy/Dockerfile", "deploy/Dockerfile.release"}}),
+		// Not vetted: that would read all of Kubernetes' types once more.
+		run(ctx, out, proof{"image's build, chart (Helm), compose files (Compose)", []string{"go", "-C", "deploy/check", "test", "-vet=off", "./..."}}),
+	), nil
 }
 
 // onBroker says whether the scenarios that need a broker ran. They are among those of the one dialect that fleets on brokers run on, and
@@ -155,16 +162,12 @@ func unprovable(ctx context.Context, dialect string) string {
 	return ""
 }
 
-// grammar parses the T-SQL, which most machines have no server for.
-func grammar(ctx context.Context, out io.Writer) verdict {
-	const what = "T-SQL grammar"
-	if _, err := os.Stat("dialects/sqlserver"); err != nil {
-		return verdict{what: what, outcome: missing, note: "there is no such dialect yet"}
+// byTool proves what a pinned tool can, which `make target` installs.
+func byTool(ctx context.Context, out io.Writer, tool, target string, p proof) verdict {
+	if _, err := os.Stat(tool); err != nil {
+		return verdict{what: p.what, outcome: missing, note: "provide it: make " + target + " (needs Python 3 with venv)"}
 	}
-	if _, err := os.Stat(".cache/sqlfluff/bin/sqlfluff"); err != nil {
-		return verdict{what: what, outcome: missing, note: "provide it: make grammar (needs Python 3 with venv)"}
-	}
-	return run(ctx, out, proof{what, []string{"go", "run", "./scripts/parsetsql"}})
+	return run(ctx, out, p)
 }
 
 func run(ctx context.Context, out io.Writer, p proof) verdict {

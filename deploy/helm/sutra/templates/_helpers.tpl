@@ -4,7 +4,7 @@
 
 {{- define "sutra.selector" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "sutra.labels" -}}
@@ -30,7 +30,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ . }}
+  - name: {{ . | quote }}
   {{- end }}
 {{- end }}
 {{- end -}}
@@ -55,7 +55,7 @@ securityContext:
 {{- /* What both the replicas and the migration have in their environment. */ -}}
 {{- define "sutra.env" -}}
 - name: SUTRA_DATASOURCE_URL
-  valueFrom: {secretKeyRef: {name: {{ .Values.secret.name }}, key: {{ .Values.secret.keys.datasourceURL }}}}
+  valueFrom: {secretKeyRef: {name: {{ .Values.secret.name | quote }}, key: {{ .Values.secret.keys.datasourceURL | quote }}}}
 {{- range $key, $value := .Values.settings }}
 - name: {{ $key | replace "." "_" | replace "-" "_" | upper }}
   value: {{ $value | quote }}
