@@ -199,7 +199,7 @@ func TestARefusedTransactionIsNotLeftOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.Close() //nolint:errcheck // the test ends
+		defer s.Close()
 		ids := &system.IDs{}
 		out := s.Instances().Commit(t.Context(), []ports.Step{{
 			Claim: ports.Claim{Ref: ports.Ref{Tenant: "t", ID: ids.New()}, Owner: "nobody", Epoch: 1}, ID: ids.New(), Seq: 2, Status: ports.Suspended,
