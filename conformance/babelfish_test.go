@@ -53,6 +53,7 @@ func notOnBabelfish() map[string]string {
 		"TakeSkipsWhatOthersHold":                 waits,
 		"AbandonedTransactionIsEnded":             waits,
 		"GroupStatementsDoNotGrowWithTheirTables": scans,
+		"TheDoctorFindsWhatIsBroken":              "Babelfish calls itself SQL Server 2014, gives indexes other names, and has no sys.dm_tran_session_transactions",
 		"ListsDoNotGrowWithTheirTables":           scans + "; only the list by business key joins",
 	}
 }

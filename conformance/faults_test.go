@@ -186,3 +186,31 @@ func TestServerThatHangs(t *testing.T) {
 		fmt.Fprintln(t.Output(), "while it hung:", a.Err)
 	})
 }
+
+// TestARefusedTransactionIsNotLeftOpen in a connection that goes back to the pool, where its text ends before its COMMIT.
+func TestARefusedTransactionIsNotLeftOpen(t *testing.T) {
+	eachServer(t, func(t *testing.T, server *provision.Server) {
+		t.Helper()
+		if server.Dialect != "mysql" && server.Dialect != "mariadb" {
+			t.Skip("elsewhere the text or the driver undoes it")
+		}
+		w := admitted(t, server)
+		s, err := database.Open(t.Context(), database.Config{URL: w.url, MaxConns: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close() //nolint:errcheck // the test ends
+		ids := &system.IDs{}
+		out := s.Instances().Commit(t.Context(), []ports.Step{{
+			Claim: ports.Claim{Ref: ports.Ref{Tenant: "t", ID: ids.New()}, Owner: "nobody", Epoch: 1}, ID: ids.New(), Seq: 2, Status: ports.Suspended,
+			Deployment: "d", Module: "m", Process: "p", Snapshot: []byte("x"),
+		}})
+		var open int
+		if err := w.admin.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.innodb_trx").Scan(&open); err != nil {
+			t.Fatal(err)
+		}
+		if out[0].Outcome != ports.ClaimLost || open != 0 {
+			t.Errorf("got %+v, and %d transactions are open", out[0], open)
+		}
+	})
+}

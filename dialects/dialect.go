@@ -89,6 +89,7 @@ type Dialect struct {
 	Arg        func(v any) any                // what the driver cannot take as it is; nil: nothing
 	Classify   func(error) Class
 	DSN        func(url string) (string, error)
+	Unhurried  map[string]string       // parameters of a URL under which no statement is cut by its time: migrations take as long as tables are large
 	Alone      func(url string) string // the DSN of what one process alone can open, beside a database that is not shared; empty: in memory
 	ByKey      string                  // over a group, how a tenant's condition ($0) is said so that no index is entered by it; empty: as it is
 	Batch      Batch                   // several statements travel as one text, which counts for itself; zero: one by one

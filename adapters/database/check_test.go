@@ -3,6 +3,7 @@ package database
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -40,6 +41,23 @@ func TestEveryMigrationIsRead(t *testing.T) {
 			if made := is.indexes[i]; made.table == "" || len(made.columns) == 0 || is.tables[made.table] == nil {
 				t.Errorf("%s: index %s is read as %+v", d.Name, i, made)
 			}
+		}
+	}
+}
+
+// TestMigrationsAreNotCut by what bounds the statements of a replica: an index over a large table takes minutes.
+func TestMigrationsAreNotCut(t *testing.T) {
+	for address, bound := range map[string]string{
+		"postgres://u@h/d": "statement_timeout=60s", "mysql://u@h/d": "readTimeout=1m0s", "mariadb://u@h/d": "readTimeout=1m0s",
+		"sqlserver://u@h?database=d": "connection+timeout=60",
+	} {
+		src, err := Config{URL: address}.source()
+		if err != nil {
+			t.Fatal(err)
+		}
+		dsn, err := unhurried(src.dialect, address)
+		if err != nil || !strings.Contains(src.dsn, bound) || strings.Contains(dsn, bound) {
+			t.Errorf("%s: a replica's %q has to be bounded by %s, a migration's %q not, %v", address, src.dsn, bound, dsn, err)
 		}
 	}
 }

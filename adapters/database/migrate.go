@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -63,12 +64,33 @@ func Migrate(ctx context.Context, c Config) error {
 		return err
 	}
 	defer free() //nolint:errcheck // the lock ends with its file
-	db, err := sql.Open(src.dialect.Driver, src.dsn)
+	dsn, err := unhurried(src.dialect, c.URL)
+	if err != nil {
+		return fault.PropertyInvalid.With("sutra.datasource.url: %w", err)
+	}
+	db, err := sql.Open(src.dialect.Driver, dsn)
 	if err != nil {
 		return fault.StoreUnavailable.With("open %s: %w", src.dialect.Name, err)
 	}
 	defer db.Close() //nolint:errcheck // nothing is pending
 	return src.migrate(ctx, db)
+}
+
+// unhurried is the DSN of a session whose statements may take their time.
+func unhurried(d dialects.Dialect, address string) (string, error) {
+	if len(d.Unhurried) == 0 {
+		return d.DSN(address)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	q := u.Query()
+	for name, value := range d.Unhurried {
+		q.Set(name, value)
+	}
+	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
+	return d.DSN(u.String())
 }
 
 func (src source) migrate(ctx context.Context, db *sql.DB) error {

@@ -28,12 +28,18 @@ func (s *Server) watched(route string, next bunrouter.HandlerFunc) bunrouter.Han
 			req = req.WithContext(ctx)
 		}
 		seen := &answered{ResponseWriter: w, status: http.StatusOK}
-		refused := next(seen, req)
-		err := s.refuse(req.Context(), seen, req.Request, refused)
-		s.Watch.Count("sutra_http_requests_total", 1, "route", route, "method", method, "status", string(rune('0'+seen.status/100))+"xx")
-		s.Watch.Observe("sutra_http_request_seconds", s.Clock.Now().Sub(began), "route", route, "method", method)
-		end(seen.ending(method, route, refused))
-		return err
+		refused, returned := error(fault.Internal), false
+		defer func() {
+			if !returned { // it panics, and the server cuts the connection
+				seen.status = http.StatusInternalServerError
+			}
+			s.Watch.Count("sutra_http_requests_total", 1, "route", route, "method", method, "status", string(rune('0'+seen.status/100))+"xx")
+			s.Watch.Observe("sutra_http_request_seconds", s.Clock.Now().Sub(began), "route", route, "method", method)
+			end(seen.ending(method, route, refused))
+		}()
+		refused = next(seen, req)
+		returned = true
+		return s.refuse(req.Context(), seen, req.Request, refused)
 	}
 }
 

@@ -2,11 +2,15 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/uptrace/bunrouter"
 
 	"github.com/sutra-engine/sutra/adapters/telemetry"
 	"github.com/sutra-engine/sutra/ports"
@@ -93,4 +97,34 @@ type spying struct {
 func (s spying) Span(ctx context.Context, of ports.Span) (context.Context, func(ports.Ending)) {
 	*s.opened++
 	return s.Blind.Span(ctx, of)
+}
+
+// TestAHandlerThatPanicsIsCountedAndEnds: its span too, else the one thing to look for is not there.
+func TestAHandlerThatPanicsIsCountedAndEnds(t *testing.T) {
+	w := &noting{}
+	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler), Clock: still{}, Watch: w}}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was kept from the server, which logs it")
+			}
+		}()
+		panics := func(http.ResponseWriter, bunrouter.Request) error { panic("x") }
+		_ = s.watched("/x", panics)(httptest.NewRecorder(), bunrouter.NewRequest(httptest.NewRequest(http.MethodGet, "/x", http.NoBody)))
+	}()
+	if !slices.Contains(w.labels, "5xx") || len(w.endings) != 1 || !errors.Is(w.endings[0].Err, fault.Internal) || s.InFlight() != 0 {
+		t.Errorf("got %+v, %d in flight", w, s.InFlight())
+	}
+}
+
+type noting struct {
+	ports.Blind
+	labels  []string
+	endings []ports.Ending
+}
+
+func (e *noting) Count(_ string, _ int64, labels ...string) { e.labels = append(e.labels, labels...) }
+
+func (e *noting) Span(ctx context.Context, _ ports.Span) (context.Context, func(ports.Ending)) {
+	return ctx, func(end ports.Ending) { e.endings = append(e.endings, end) }
 }

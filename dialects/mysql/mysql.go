@@ -39,9 +39,10 @@ func Dialect() dialects.Dialect {
 			Delete:    "DELETE $2 FROM :rows AS r STRAIGHT_JOIN $1 AS $2 WHERE $3",
 			Qualified: true,
 		},
-		Batch:    dialects.Batch{Text: batch, Answered: answered, Undo: "ROLLBACK", Bytes: 1 << 20},
-		Classify: classify,
-		DSN:      func(raw string) (string, error) { return DSN(raw, "transaction_isolation") },
+		Batch:     dialects.Batch{Text: batch, Answered: answered, Undo: "ROLLBACK", Bytes: 1 << 20},
+		Classify:  classify,
+		DSN:       func(raw string) (string, error) { return DSN(raw, "transaction_isolation") },
+		Unhurried: map[string]string{"readTimeout": "0s"},
 		Ledger: "CREATE TABLE IF NOT EXISTS sutra_migration (number BIGINT PRIMARY KEY, name VARBINARY(255) NOT NULL, " +
 			"checksum VARBINARY(64) NOT NULL) ENGINE = InnoDB",
 		Lock: dialects.Lock{
@@ -79,7 +80,10 @@ func DSN(raw, isolation string) (string, error) {
 	c.InterpolateParams = true // no round trips to prepare
 	c.MultiStatements = true   // a step's writes travel together
 	c.MaxAllowedPacket = 0     // ask the server, and refuse here what it would answer by hanging up
-	c.Timeout, c.ReadTimeout, c.WriteTimeout = 10*time.Second, 60*time.Second, 60*time.Second
+	c.Timeout, c.WriteTimeout = 10*time.Second, 60*time.Second
+	if !u.Query().Has("readTimeout") {
+		c.ReadTimeout = 60 * time.Second
+	}
 	if c.Params == nil {
 		c.Params = map[string]string{}
 	}

@@ -35,14 +35,15 @@ func Dialect() dialects.Dialect {
 			Share: "FOR SHARE",
 			Lock:  "FOR UPDATE",
 		},
-		Hit:      hit,
-		Classify: classify,
-		DSN:      dsn,
-		ByKey:    "(${0}) IS TRUE", // without statistics one tenant looks like a few rows, and its index like the best way in
-		Enter:    "SELECT set_config('sutra.tenant', $1, true)",
-		Relax:    "SELECT set_config('synchronous_commit', 'off', true)",
-		Listen:   "LISTEN sutra",
-		Ledger:   "CREATE TABLE IF NOT EXISTS sutra_migration (number bigint PRIMARY KEY, name text NOT NULL, checksum text NOT NULL)",
+		Hit:       hit,
+		Classify:  classify,
+		DSN:       dsn,
+		Unhurried: map[string]string{"statement_timeout": "0"},
+		ByKey:     "(${0}) IS TRUE", // without statistics one tenant looks like a few rows, and its index like the best way in
+		Enter:     "SELECT set_config('sutra.tenant', $1, true)",
+		Relax:     "SELECT set_config('synchronous_commit', 'off', true)",
+		Listen:    "LISTEN sutra",
+		Ledger:    "CREATE TABLE IF NOT EXISTS sutra_migration (number bigint PRIMARY KEY, name text NOT NULL, checksum text NOT NULL)",
 		Lock: dialects.Lock{
 			Try:  "SELECT pg_try_advisory_lock(7310031117114977)::int::bigint",
 			Free: "SELECT pg_advisory_unlock(7310031117114977)",

@@ -2,7 +2,7 @@ package sqlserver
 
 import "github.com/sutra-engine/sutra/dialects"
 
-const schema = `SELECT t.name, '', c.name, CAST(c.column_id AS BIGINT)
+const schema = `SELECT t.name, CAST('' AS NVARCHAR(128)), c.name, CAST(c.column_id AS BIGINT)
 FROM sys.tables AS t
 JOIN sys.columns AS c ON c.object_id = t.object_id
 WHERE t.name LIKE 'sutra[_]%'

@@ -45,10 +45,11 @@ func Dialect() dialects.Dialect {
 			Update: "UPDATE $2 SET $3 FROM $1 AS $2 CROSS JOIN :rows AS r WHERE $4",
 			Delete: "DELETE $2 FROM $1 AS $2 CROSS JOIN :rows AS r WHERE $3",
 		},
-		Batch:    dialects.Batch{Text: batch, Answered: answered, Args: 2000}, // of 2,100 parameters
-		Arg:      arg,
-		Classify: classify,
-		DSN:      dsn,
+		Batch:     dialects.Batch{Text: batch, Answered: answered, Args: 2000}, // of 2,100 parameters
+		Arg:       arg,
+		Classify:  classify,
+		DSN:       dsn,
+		Unhurried: map[string]string{"connection timeout": "0"},
 		Ledger: "IF OBJECT_ID('sutra_migration') IS NULL CREATE TABLE sutra_migration " +
 			"(number BIGINT NOT NULL PRIMARY KEY, name VARCHAR(255) NOT NULL, checksum VARCHAR(64) NOT NULL)",
 		Lock: dialects.Lock{
