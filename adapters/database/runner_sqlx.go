@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"strings"
@@ -143,7 +144,7 @@ func readSet(rows *sql.Rows, scan func(row) error) (n int, err error) {
 			continue
 		}
 		if err := scan(&line); err != nil {
-			return n, err
+			return n, cmp.Or(rows.Err(), err) // a context that ends closes rows, and says only there why
 		}
 	}
 	return n, rows.Err()
