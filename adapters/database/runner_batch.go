@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 
 	"github.com/jmoiron/sqlx"
 
@@ -120,16 +121,20 @@ func results(rows *sql.Rows, calls []call) error {
 			})
 		}
 	}
-	for i := 0; i == 0 || rows.NextResultSet(); i++ {
+	read := 0
+	for ; read == 0 || rows.NextResultSet(); read++ {
 		var scan func(row) error
-		if i < len(sets) {
-			scan = sets[i]
+		if read < len(sets) {
+			scan = sets[read]
 		}
 		if _, err := readSet(rows, scan); err != nil {
 			return err
 		}
 	}
-	return rows.Err()
+	if err := rows.Err(); err != nil || read >= len(sets) {
+		return err
+	}
+	return fmt.Errorf("%d sets of rows for %d statements that answer some", read, len(sets))
 }
 
 // span names calls that travelled together.

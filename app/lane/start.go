@@ -2,6 +2,7 @@ package lane
 
 import (
 	"context"
+	"errors"
 
 	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/core/step"
@@ -20,7 +21,8 @@ func (l *lane) start(ctx context.Context, requests []Request) {
 		}
 		done := r.Done
 		r.Done = func(a Answer) {
-			place.Settle(a.Outcome == ports.Done, !a.Status.Ended())
+			started := a.Outcome == ports.Done || errors.Is(a.Err, fault.StoreUncertain) // perhaps: the next count tells
+			place.Settle(started, !a.Status.Ended())
 			done(a)
 		}
 		in = append(in, r)

@@ -47,13 +47,30 @@ func (w Timers) Tick(ctx context.Context) error {
 			break
 		}
 	}
-	schedules, err := w.Timers.Schedules(ctx, w.Batch)
-	if err != nil {
-		return err
-	}
+	return w.schedules(ctx)
+}
+
+// schedules starts what schedules ask for. One that fails, or may not start now, stays due and holds up no other: so many more are read.
+func (w Timers) schedules(ctx context.Context) error {
 	var errs []error
-	for _, s := range schedules {
-		errs = append(errs, w.start(ctx, s)) // one that fails holds up no other
+	tried := map[ports.Schedule]bool{}
+	for ctx.Err() == nil {
+		limit := w.Batch + len(tried)
+		due, err := w.Timers.Schedules(ctx, limit)
+		if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		fresh := 0
+		for _, s := range due {
+			if !tried[s] {
+				tried[s] = true
+				fresh++
+				errs = append(errs, w.start(ctx, s))
+			}
+		}
+		if len(due) < limit || fresh == 0 {
+			break
+		}
 	}
 	return errors.Join(errs...)
 }
