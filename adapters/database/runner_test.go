@@ -16,7 +16,7 @@ func TestRowsThatAContextClosesSayWhy(t *testing.T) {
 	}
 	defer db.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	rows, err := db.QueryContext(ctx, "SELECT 1 UNION ALL SELECT 2")
+	rows, err := db.QueryContext(ctx, "SELECT 1 UNION ALL SELECT 2") //nolint:sqlclosecheck // it is, below
 	if err != nil {
 		t.Fatal(err)
 	}
