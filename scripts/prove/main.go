@@ -90,8 +90,9 @@ func prove(ctx context.Context, out io.Writer, required []string) ([]verdict, er
 		verdicts = append(verdicts, onBroker(kind, verdicts, slices.Contains(required, kind)))
 	}
 	return append(verdicts,
-		byTool(ctx, out, ".cache/sqlfluff/bin/sqlfluff", "grammar", proof{"T-SQL grammar", []string{"go", "run", "./scripts/parsetsql"}}),
-		byTool(ctx, out, hadolint, "deploy", proof{"Dockerfiles (hadolint)", []string{hadolint, "--failure-threshold=style", "deploy/Dockerfile", "deploy/Dockerfile.release"}}),
+		byTool(ctx, out, ".cache/sqlfluff/bin/sqlfluff", "make grammar (needs Python 3 with venv)", proof{"T-SQL grammar", []string{"go", "run", "./scripts/parsetsql"}}),
+		byTool(ctx, out, "promtool", "apt-get install prometheus", proof{"alert rules (promtool)", []string{"promtool", "test", "rules", "deploy/prometheus/rules_test.yaml"}}),
+		byTool(ctx, out, hadolint, "make deploy (needs Python 3 with venv)", proof{"Dockerfiles (hadolint)", []string{hadolint, "--failure-threshold=style", "deploy/Dockerfile", "deploy/Dockerfile.release"}}),
 		// Not vetted: that would read all of Kubernetes' types once more.
 		run(ctx, out, proof{"image's build, chart (Helm), compose files (Compose)", []string{"go", "-C", "deploy/check", "test", "-vet=off", "-timeout=30m", "./..."}}),
 	), nil
@@ -162,10 +163,10 @@ func unprovable(ctx context.Context, dialect string) string {
 	return ""
 }
 
-// byTool proves what a pinned tool can, which `make target` installs.
-func byTool(ctx context.Context, out io.Writer, tool, target string, p proof) verdict {
-	if _, err := os.Stat(tool); err != nil {
-		return verdict{what: p.what, outcome: missing, note: "provide it: make " + target + " (needs Python 3 with venv)"}
+// byTool proves what a tool can, and says how to provide one that is not there.
+func byTool(ctx context.Context, out io.Writer, tool, provide string, p proof) verdict {
+	if _, err := exec.LookPath(tool); err != nil {
+		return verdict{what: p.what, outcome: missing, note: "provide it: " + provide}
 	}
 	return run(ctx, out, p)
 }
