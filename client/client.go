@@ -107,8 +107,8 @@ func (c *Client) Deployments(ctx context.Context, query url.Values) ([]wire.Depl
 	var all []wire.Deployment
 	q := url.Values{"phase": query["phase"]}
 	for {
-		var page wire.Page[wire.Deployment]
-		if err := c.call(ctx, http.MethodGet, "/sutra/deployments?"+q.Encode(), "", nil, &page); err != nil {
+		page, err := list[wire.Deployment](ctx, c, "/sutra/deployments", q)
+		if err != nil {
 			return nil, err
 		}
 		if all = append(all, page.Items...); page.Next == "" {
@@ -127,9 +127,7 @@ func (c *Client) Deployment(ctx context.Context, target string) (wire.Deployment
 
 // Instances reads one page of a list; query holds its filters and the cursor.
 func (c *Client) Instances(ctx context.Context, query url.Values) (wire.Page[wire.Instance], error) {
-	var out wire.Page[wire.Instance]
-	err := c.call(ctx, http.MethodGet, "/sutra/instances?"+query.Encode(), "", nil, &out)
-	return out, err
+	return list[wire.Instance](ctx, c, "/sutra/instances", query)
 }
 
 // Instance reads one instance with what it waits for.
@@ -193,9 +191,7 @@ func (c *Client) RetryNow(ctx context.Context, id string) (wire.Instance, error)
 
 // Audit reads one page of what operators did, newest first; query holds its filters and the cursor.
 func (c *Client) Audit(ctx context.Context, query url.Values) (wire.Page[wire.Audit], error) {
-	var out wire.Page[wire.Audit]
-	err := c.call(ctx, http.MethodGet, "/admin/audit?"+query.Encode(), "", nil, &out)
-	return out, err
+	return list[wire.Audit](ctx, c, "/admin/audit", query)
 }
 
 // Leases lists the roles of the fleet, and who leads each.
@@ -207,9 +203,7 @@ func (c *Client) Leases(ctx context.Context) ([]wire.Lease, error) {
 
 // Tasks reads one page of external tasks; terminal=true in query asks for the exhausted ones.
 func (c *Client) Tasks(ctx context.Context, query url.Values) (wire.Page[wire.Task], error) {
-	var out wire.Page[wire.Task]
-	err := c.call(ctx, http.MethodGet, "/admin/tasks?"+query.Encode(), "", nil, &out)
-	return out, err
+	return list[wire.Task](ctx, c, "/admin/tasks", query)
 }
 
 // RetryTask gives an exhausted task so many attempts more.
@@ -219,14 +213,19 @@ func (c *Client) RetryTask(ctx context.Context, id string, retries int) error {
 
 // Outbox reads one page of emissions that wait to be sent; poisoned=true in query asks for those given up.
 func (c *Client) Outbox(ctx context.Context, query url.Values) (wire.Page[wire.Emission], error) {
-	var out wire.Page[wire.Emission]
-	err := c.call(ctx, http.MethodGet, "/admin/outbox?"+query.Encode(), "", nil, &out)
-	return out, err
+	return list[wire.Emission](ctx, c, "/admin/outbox", query)
 }
 
 // Redrive makes a poisoned emission of a tenant due again.
 func (c *Client) Redrive(ctx context.Context, tenant, id string) error {
 	return c.call(ctx, http.MethodPost, "/admin/outbox/"+url.PathEscape(id)+"/redrive?tenant="+url.QueryEscape(tenant), "", nil, &struct{}{})
+}
+
+// list reads one page.
+func list[T any](ctx context.Context, c *Client, path string, query url.Values) (wire.Page[T], error) {
+	var out wire.Page[T]
+	err := c.call(ctx, http.MethodGet, path+"?"+query.Encode(), "", nil, &out)
+	return out, err
 }
 
 // send posts a record.

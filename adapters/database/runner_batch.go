@@ -14,25 +14,19 @@ import (
 
 // whole sends a transaction as one text, which commits it.
 func (r sqlxRunner) whole(ctx context.Context, calls []call) error {
-	conn, err := r.writer.Connx(ctx)
-	if err != nil {
-		return r.troubled("connect", err)
-	}
-	defer conn.Close() //nolint:errcheck // it goes back to the pool
-	// The commit is part of it: once sent, the caller's context must not cut it.
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.commit)
-	defer cancel()
-	err = r.batch(late, conn, calls, true)
-	if err == nil {
-		return nil
-	}
-	r.undo(late, conn)
-	if trouble, ok := errors.AsType[*trouble](r.uncertain(err)); ok {
-		trouble.at = span(calls)
-		trouble.uncertain = trouble.uncertain && !(trouble.class == dialects.Other && r.dialect.Batch.Answered(err))
-		return trouble
-	}
-	return err
+	return r.lend(ctx, func(late context.Context, conn *sqlx.Conn) error {
+		err := r.batch(late, conn, calls, true)
+		if err == nil {
+			return nil
+		}
+		r.undo(late, conn)
+		if trouble, ok := errors.AsType[*trouble](r.uncertain(err)); ok {
+			trouble.at = span(calls)
+			trouble.uncertain = trouble.uncertain && !(trouble.class == dialects.Other && r.dialect.Batch.Answered(err))
+			return trouble
+		}
+		return err
+	})
 }
 
 // undo leaves no transaction open in a connection that goes back to the pool.

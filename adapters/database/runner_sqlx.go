@@ -20,44 +20,54 @@ type sqlxRunner struct {
 }
 
 func (r sqlxRunner) write(ctx context.Context, t tx) error {
-	if r.dialect.Batch.Text != nil {
-		calls, err := r.all(t.tenant, t.ops)
-		if err != nil || len(calls) == 0 {
-			return err
-		}
-		if r.fits(calls) == len(calls) {
-			return r.whole(ctx, calls)
-		}
+	calls, err := r.all(t.tenant, t.ops)
+	if err != nil || len(calls) == 0 {
+		return err
 	}
-	return r.hold(ctx, t.tenant, func(run run) error { return run(t.ops...) })
+	if r.dialect.Batch.Text != nil && r.fits(calls) == len(calls) {
+		return r.whole(ctx, calls)
+	}
+	return r.open(ctx, func(on executor) error { return r.send(ctx, on, calls) })
 }
 
 func (r sqlxRunner) hold(ctx context.Context, tenant string, body func(run run) error) error {
+	return r.open(ctx, func(on executor) error {
+		return body(func(ops ...op) error { return r.run(ctx, on, tenant, ops) })
+	})
+}
+
+// open works in one transaction. It commits when work answers nil.
+func (r sqlxRunner) open(ctx context.Context, work func(on executor) error) error {
+	return r.lend(ctx, func(late context.Context, conn *sqlx.Conn) error {
+		open, err := conn.BeginTxx(late, nil)
+		if err != nil {
+			return r.troubled("begin", err)
+		}
+		defer open.Rollback()
+		on := executor(open)
+		if r.dialect.Rows.Inline {
+			on = &preparing{open, map[string]*sql.Stmt{}}
+		}
+		if err := work(on); err != nil {
+			return err
+		}
+		if err := open.Commit(); err != nil {
+			return r.uncertain(err)
+		}
+		return nil
+	})
+}
+
+// lend gives work a connection, and a context that outlives the caller's, so that COMMIT is never cut by it.
+func (r sqlxRunner) lend(ctx context.Context, work func(late context.Context, conn *sqlx.Conn) error) error {
 	conn, err := r.writer.Connx(ctx)
 	if err != nil {
 		return r.troubled("connect", err)
 	}
 	defer conn.Close() //nolint:errcheck // it goes back to the pool
-	// The transaction outlives the caller's context, so that COMMIT is never cut by it; statements obey it.
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.commit)
 	defer cancel()
-	open, err := conn.BeginTxx(late, nil)
-	if err != nil {
-		return r.troubled("begin", err)
-	}
-	defer open.Rollback()
-	on := executor(open)
-	if r.dialect.Rows.Inline {
-		on = &preparing{open, map[string]*sql.Stmt{}}
-	}
-	err = body(func(ops ...op) error { return r.run(ctx, on, tenant, ops) })
-	if err != nil {
-		return err
-	}
-	if err := open.Commit(); err != nil {
-		return r.uncertain(err)
-	}
-	return nil
+	return work(late, conn)
 }
 
 func (r sqlxRunner) read(ctx context.Context, tenant string, ops []op) error {
@@ -88,6 +98,10 @@ func (r sqlxRunner) run(ctx context.Context, on executor, tenant string, ops []o
 	if err != nil {
 		return err
 	}
+	return r.send(ctx, on, calls)
+}
+
+func (r sqlxRunner) send(ctx context.Context, on executor, calls []call) error {
 	if r.dialect.Batch.Text != nil {
 		return r.batches(ctx, on, calls)
 	}
