@@ -71,7 +71,7 @@ func listFilters(t *testing.T, h Harness) {
 	three := []ports.NewInstance{f.fresh(), f.fresh(), f.fresh()}
 	for i := range three { // ids of the fixture's time: what it asks for by time is looked for by id
 		first := ports.FirstID(f.clock.Now())
-		copy(three[i].ID[:6], first[:6])
+		copy(three[i].ID[:], []byte{first[0], first[1], first[2], first[3], first[4], first[5], 0x70, byte(i)}) // in this order
 	}
 	three[1].Process = "other"
 	three[2].Status = ports.Completed
