@@ -150,7 +150,13 @@ func (b brokered) wantDrained(out *scenario.Drain, n int, again bool) {
 			byOrder[o.Number][m.ID]++
 		}
 		if len(byOrder) < n {
-			return fmt.Errorf("got %d of %d", len(byOrder), n)
+			var missing []int
+			for i := 1; i <= n && len(missing) < 10; i++ {
+				if byOrder[i] == nil {
+					missing = append(missing, i)
+				}
+			}
+			return fmt.Errorf("got %d of %d, without %v", len(byOrder), n, missing)
 		}
 		return nil
 	})

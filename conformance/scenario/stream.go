@@ -108,9 +108,10 @@ func (s *stream) drain(ctx context.Context, js jetstream.JetStream, queue string
 		for name := range m.Headers() {
 			headers[name] = m.Headers().Get(name)
 		}
+		// Noted first: a broker that dies after it has taken an acknowledgement, and before it confirms that, gives the message to nobody.
+		got(Sent{ID: headers[nats.MsgIdHdr], Kind: headers["Content-Type"], Body: string(m.Data()), Headers: headers})
 		if err := m.DoubleAck(ctx); err != nil {
 			return err
 		}
-		got(Sent{ID: headers[nats.MsgIdHdr], Kind: headers["Content-Type"], Body: string(m.Data()), Headers: headers})
 	}
 }
