@@ -49,7 +49,7 @@ func (c *compiler) event(n *Node, e *element) {
 
 // startForm notes a form that other engines show before they start a process.
 func (c *compiler) startForm(e *element) {
-	if c.attr(e, camundaSpace, "formKey") != "" {
+	if c.attr(e, camundaSpace, "formKey")+c.attr(e, camundaSpace, "formRef") != "" {
 		c.note(e, "the form has no effect here: whoever starts the process brings its variables")
 	}
 	if form := e.extension(zeebeSpace, "formDefinition"); form != nil {

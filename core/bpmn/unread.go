@@ -1,6 +1,8 @@
 package bpmn
 
 import (
+	"strings"
+
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
@@ -13,6 +15,7 @@ var documentary = map[string]bool{
 	"dataInput": true, "outputSet": true, "inputSet": true, "sourceRef": true, "targetRef": true, "correlationSubscription": true,
 	"supportedInterfaceRef": true, "ioBinding": true, "completionQuantity": true, "operationRef": true, "script": true,
 	"loopDataInputRef": true, "loopDataOutputRef": true, "inputDataItem": true, "outputDataItem": true, "dataState": true,
+	"categoryValueRef": true,
 }
 
 // noted are extensions that tools write and that have no effect here: accepted with a note.
@@ -21,10 +24,12 @@ var noted = map[string]bool{
 	"camunda:versionTag": true, "camunda:isStartableInTasklist": true, "camunda:jobPriority": true, "camunda:taskPriority": true,
 	"camunda:candidateStarterGroups": true, "camunda:candidateStarterUsers": true, "camunda:diagramRelationId": true,
 	"camunda:modelerTemplate": true, "camunda:modelerTemplateVersion": true, "camunda:modelerTemplateIcon": true,
-	"camunda:initiator": true, "camunda:properties": true, "camunda:formData": true, "camunda:mapDecisionResult": true,
+	"camunda:initiator": true, "camunda:properties": true, "camunda:formData": true, "camunda:formProperty": true,
 	"camunda:decisionRefBinding": true, "camunda:calledElementBinding": true, "camunda:decisionRefVersion": true,
-	"camunda:formRefBinding": true,
-	"zeebe:properties":       true, "zeebe:versionTag": true, "zeebe:modelerTemplate": true, "zeebe:modelerTemplateVersion": true,
+	"camunda:formRefBinding": true, "camunda:formRefVersion": true, "camunda:decisionRefVersionTag": true, "camunda:calledElementVersion": true,
+	"camunda:calledElementVersionTag": true, "camunda:formFieldValidation": true, "camunda:localization": true, "camunda:category": true,
+	"camunda:sameDeployment": true, "camunda:historyLevel": true,
+	"zeebe:properties": true, "zeebe:versionTag": true, "zeebe:modelerTemplate": true, "zeebe:modelerTemplateVersion": true,
 	"zeebe:modelerTemplateIcon": true, "zeebe:userTaskForm": true, "zeebe:userTask": true,
 }
 
@@ -56,14 +61,17 @@ func (c *compiler) unread(e *element) {
 }
 
 func (c *compiler) unreadAttributes(e *element) {
-	for _, a := range e.attrs {
+	for i := range e.attrs {
+		a := &e.attrs[i]
 		name := prefix(a.space) + a.name
 		switch {
-		case a.used || prefix(a.space) == "":
+		case a.used:
+		case prefix(a.space) == "":
+			c.passOver(e, a.space)
 		case noted[name]:
-			c.note(e, "%s has no effect here", name)
+			c.note(e, "%s has no effect here", a.title())
 		default:
-			c.refuse(e, fault.ModelAttribute, "%s is not executed here; %s", name, remedy(name))
+			c.refuse(e, fault.ModelAttribute, "%s is not executed here; %s", a.title(), remedy(name))
 		}
 	}
 }
@@ -73,28 +81,38 @@ func (c *compiler) unreadExtensions(owner, x *element) {
 		name := prefix(child.space) + child.name
 		switch {
 		case prefix(child.space) == "":
+			c.passOver(owner, child.space)
 		case child.used:
 			c.unreadParts(owner, child)
 		case noted[name]:
-			c.note(owner, "%s has no effect here", name)
+			c.note(owner, "%s has no effect here", child.title())
 		default:
-			c.refuse(owner, fault.ModelAttribute, "%s is not executed on a %s; %s", name, owner.name, remedy(name))
+			c.refuse(owner, fault.ModelAttribute, "%s is not executed on a %s; %s", child.title(), owner.name, remedy(name))
 		}
 	}
+}
+
+// passOver notes, once for each, a namespace that means nothing here.
+func (c *compiler) passOver(e *element, space string) {
+	if space == "" || space == bpmnSpace || strings.HasPrefix(space, "http://www.w3.org/") || c.foreign[space] {
+		return
+	}
+	c.foreign[space] = true
+	c.note(e, "what stands in the namespace %q has no effect here", space)
 }
 
 // unreadParts refuses attributes and elements of an extension that it does not have.
 func (c *compiler) unreadParts(owner, x *element) {
 	for _, a := range x.attrs {
 		if !a.used && a.name != "id" {
-			c.refuse(owner, fault.ModelAttribute, "%s has no attribute %s here; correct its name or remove it", prefix(x.space)+x.name, a.name)
+			c.refuse(owner, fault.ModelAttribute, "%s has no attribute %s here; correct its name or remove it", x.title(), a.name)
 		}
 	}
 	for _, child := range x.children {
 		if child.used {
 			c.unreadParts(owner, child)
 		} else if prefix(child.space) != "" {
-			c.refuse(owner, fault.ModelAttribute, "%s has no element %s here; correct its name or remove it", prefix(x.space)+x.name, child.name)
+			c.refuse(owner, fault.ModelAttribute, "%s has no element %s here; correct its name or remove it", x.title(), child.name)
 		}
 	}
 }
