@@ -8,7 +8,7 @@ import (
 
 // TestAKeptMessageWhoseKeyIsHeldGoesToTheHolder where the model says so, whatever the channel's ack-mode is.
 func TestAKeptMessageWhoseKeyIsHeldGoesToTheHolder(t *testing.T) {
-	const n = 40
+	const n = 8
 	for _, mode := range []string{"on-complete", "on-persist"} {
 		t.Run(mode, func(t *testing.T) {
 			e := run(t, fmt.Sprintf("  - {name: begin, transport: http, ack-mode: %s, auth: {scheme: none}}\n", mode), process("p",
