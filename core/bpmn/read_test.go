@@ -179,6 +179,23 @@ func TestRefusedConditionsAreNotMissing(t *testing.T) {
 	}
 }
 
+// What is refused as JUEL is said in FEEL, with what stands around it.
+func TestJUELIsAnsweredInFEEL(t *testing.T) {
+	for juel, want := range map[string]string{
+		"${a == 'b' && c}": `a = "b" and c`, "${!a || not b.c or !(d != 1)}": `not(a) or not(b.c) or not(d != 1)`, "${empty a and b ge 3}": `(a = null) and b >= 3`,
+		"${note}": `note`, "${execution.getVariable('a')}": `a`, "Dear ${name}": `"Dear " + string(name)`, "#{a}-${b}!": `string(a) + "-" + string(b) + "!"`,
+	} {
+		_, findings := read(within(`<task id="x">` + ext(`<camunda:inputOutput><camunda:inputParameter name="a"><![CDATA[`+juel+`]]></camunda:inputParameter></camunda:inputOutput>`) + `</task>`))
+		if len(findings) == 0 || !strings.HasSuffix(findings[0].Text, "; write = "+want) {
+			t.Errorf("%s: %v", juel, findings)
+			continue
+		}
+		if m, findings := read(within(`<scriptTask id="x"><script><![CDATA[` + want + `]]></script></scriptTask>`)); m == nil {
+			t.Errorf("what is advised for %s does not read: %v", juel, findings)
+		}
+	}
+}
+
 func TestRepeatingIntervals(t *testing.T) {
 	january := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
 	for text, want := range map[string]bpmn.Cycle{
