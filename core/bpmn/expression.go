@@ -50,10 +50,8 @@ func (r *reader) feelAt(e *element, source string) bool {
 
 // notJUEL refuses text that begins as a JUEL expression does.
 func (r *reader) notJUEL(e *element, source string) bool {
-	if at := juel.FindStringIndex(strings.TrimSpace(source)); at == nil || at[0] > 0 {
-		return true
-	}
-	return r.noJUEL(e, source)
+	text := strings.TrimSpace(source)
+	return !strings.HasPrefix(text, "${") && !strings.HasPrefix(text, "#{") || r.noJUEL(e, text)
 }
 
 // noJUEL refuses text that has JUEL expressions anywhere: what another engine would put in their place is not known here.

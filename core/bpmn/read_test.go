@@ -1,6 +1,7 @@
 package bpmn_test
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -77,6 +78,14 @@ func TestNamespacesOfTheFamilyAreOne(t *testing.T) {
 func TestForeignNamespacesAreNoted(t *testing.T) {
 	_, findings := read(within(`<task id="x" xmlns:v="http://vendor" v:color="red">` + ext(`<v:meta/><v:meta/>`) + `</task>`))
 	if len(findings) != 2 || findings[0].Level != lint.Note && findings[1].Level != lint.Note || !strings.Contains(findings[0].Text+findings[1].Text, `"http://vendor"`) {
+		t.Errorf("%v", findings)
+	}
+}
+
+// What is no attribute of BPMN was meant to be one, as tools write none: it is said.
+func TestSlipsOfThePenAreSaid(t *testing.T) {
+	_, findings := read(within(`<boundaryEvent id="x" attachedToRef="after" cancelActivty="false">` + timer + `</boundaryEvent>`))
+	if !slices.ContainsFunc(findings, func(f lint.Finding) bool { return f.Level == lint.Warning && strings.Contains(f.Text, "cancelActivty") }) {
 		t.Errorf("%v", findings)
 	}
 }

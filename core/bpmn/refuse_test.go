@@ -74,6 +74,7 @@ var refusals = []struct {
 	{"connector", fault.ModelAttribute, within(`<serviceTask id="x">` + ext(`<zeebe:taskDefinition type="t"/><camunda:connector/>`) + `</serviceTask>`)},
 	{"retry time cycle", fault.ModelAttribute, within(`<task id="x">` + ext(`<camunda:failedJobRetryTimeCycle>R3/PT1M</camunda:failedJobRetryTimeCycle>`) + `</task>`)},
 	{"unknown zeebe", fault.ModelAttribute, within(`<task id="x">` + ext(`<zeebe:wishes/>`) + `</task>`)},
+	{"an extension beside extensionElements", fault.ModelAttribute, within(`<task id="x"><zeebe:ioMapping><zeebe:input source="=1" target="a"/></zeebe:ioMapping></task>`)},
 	{"unknown q", fault.ModelAttribute, within(`<task id="x">` + ext(`<q:wishes/>`) + `</task>`)},
 	{"unknown attribute of q", fault.ModelAttribute, within(`<receiveTask id="x">` + ext(`<q:source channel="c" wish="1"/>`) + `</receiveTask>`)},
 	{"q where it means nothing", fault.ModelAttribute, within(`<task id="x">` + ext(`<q:source channel="c"/>`) + `</task>`)},
