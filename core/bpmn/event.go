@@ -120,6 +120,11 @@ func (c *compiler) about(n *Node, at *element, kind EventKind) *Event {
 		if root := c.root(at, at.get("signalRef"), "signal"); root != nil {
 			ev.Name = c.text(root, root.get("name"))
 		}
+		if n.Kind == EndEvent || n.Kind == ThrowEvent {
+			for _, x := range at.extensions(camundaSpace, "in") {
+				n.Inputs = append(n.Inputs, c.passed(x)...)
+			}
+		}
 		if ev.Name == nil {
 			c.refuse(at, fault.ModelElement, "it names no signal; give it a signalRef to a signal with a name")
 		}

@@ -253,8 +253,11 @@ func (c *compiler) parameterSource(m *element) (source string, computed bool) {
 		return "{" + strings.Join(items, ", ") + "}", true
 	}
 	text := m.content()
-	c.notJUEL(m, text)
-	return text, strings.HasPrefix(text, "=")
+	if strings.HasPrefix(text, "=") {
+		return text, true
+	}
+	c.noJUEL(m, text)
+	return text, false
 }
 
 func (c *compiler) parameterItem(m *element) string {

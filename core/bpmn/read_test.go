@@ -1,6 +1,7 @@
 package bpmn_test
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -77,6 +78,14 @@ func TestNamespacesOfTheFamilyAreOne(t *testing.T) {
 func TestForeignNamespacesAreNoted(t *testing.T) {
 	_, findings := read(within(`<task id="x" xmlns:v="http://vendor" v:color="red">` + ext(`<v:meta/><v:meta/>`) + `</task>`))
 	if len(findings) != 2 || findings[0].Level != lint.Note && findings[1].Level != lint.Note || !strings.Contains(findings[0].Text+findings[1].Text, `"http://vendor"`) {
+		t.Errorf("%v", findings)
+	}
+}
+
+// What is no attribute of BPMN was meant to be one, as tools write none: it is said.
+func TestSlipsOfThePenAreSaid(t *testing.T) {
+	_, findings := read(within(`<boundaryEvent id="x" attachedToRef="after" cancelActivty="false">` + timer + `</boundaryEvent>`))
+	if !slices.ContainsFunc(findings, func(f lint.Finding) bool { return f.Level == lint.Warning && strings.Contains(f.Text, "cancelActivty") }) {
 		t.Errorf("%v", findings)
 	}
 }
@@ -175,6 +184,23 @@ func TestRefusedConditionsAreNotMissing(t *testing.T) {
 	for _, f := range findings {
 		if f.ID == "x" && strings.Contains(f.Text, "no condition") {
 			t.Error(f)
+		}
+	}
+}
+
+// What is refused as JUEL is said in FEEL, with what stands around it.
+func TestJUELIsAnsweredInFEEL(t *testing.T) {
+	for juel, want := range map[string]string{
+		"${a == 'b' && c}": `a = "b" and c`, "${!a || not b.c or !(d != 1)}": `not(a) or not(b.c) or not(d != 1)`, "${empty a and b ge 3}": `(a = null) and b >= 3`,
+		"${note}": `note`, "${execution.getVariable('a')}": `a`, "Dear ${name}": `"Dear " + string(name)`, "#{a}-${b}!": `string(a) + "-" + string(b) + "!"`,
+	} {
+		_, findings := read(within(`<task id="x">` + ext(`<camunda:inputOutput><camunda:inputParameter name="a"><![CDATA[`+juel+`]]></camunda:inputParameter></camunda:inputOutput>`) + `</task>`))
+		if len(findings) == 0 || !strings.HasSuffix(findings[0].Text, "; write = "+want) {
+			t.Errorf("%s: %v", juel, findings)
+			continue
+		}
+		if m, findings := read(within(`<scriptTask id="x"><script><![CDATA[` + want + `]]></script></scriptTask>`)); m == nil {
+			t.Errorf("what is advised for %s does not read: %v", juel, findings)
 		}
 	}
 }

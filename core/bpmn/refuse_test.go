@@ -74,6 +74,7 @@ var refusals = []struct {
 	{"connector", fault.ModelAttribute, within(`<serviceTask id="x">` + ext(`<zeebe:taskDefinition type="t"/><camunda:connector/>`) + `</serviceTask>`)},
 	{"retry time cycle", fault.ModelAttribute, within(`<task id="x">` + ext(`<camunda:failedJobRetryTimeCycle>R3/PT1M</camunda:failedJobRetryTimeCycle>`) + `</task>`)},
 	{"unknown zeebe", fault.ModelAttribute, within(`<task id="x">` + ext(`<zeebe:wishes/>`) + `</task>`)},
+	{"an extension beside extensionElements", fault.ModelAttribute, within(`<task id="x"><zeebe:ioMapping><zeebe:input source="=1" target="a"/></zeebe:ioMapping></task>`)},
 	{"unknown q", fault.ModelAttribute, within(`<task id="x">` + ext(`<q:wishes/>`) + `</task>`)},
 	{"unknown attribute of q", fault.ModelAttribute, within(`<receiveTask id="x">` + ext(`<q:source channel="c" wish="1"/>`) + `</receiveTask>`)},
 	{"q where it means nothing", fault.ModelAttribute, within(`<task id="x">` + ext(`<q:source channel="c"/>`) + `</task>`)},
@@ -93,6 +94,9 @@ var refusals = []struct {
 	{"a timeout of a worker's task", fault.ModelAttribute, within(`<serviceTask id="x">` + ext(`<zeebe:taskDefinition type="t"/><q:timeout duration="PT1S"/>`) + `</serviceTask>`)},
 
 	{"JUEL", fault.ModelLanguage, within(`<exclusiveGateway id="x"/><sequenceFlow id="f" sourceRef="x" targetRef="after"><conditionExpression>${a == 'b'}</conditionExpression></sequenceFlow>`)},
+	{"JUEL within a parameter", fault.ModelLanguage, within(`<task id="x">` + ext(`<camunda:inputOutput><camunda:inputParameter name="a">Dear ${name}</camunda:inputParameter></camunda:inputOutput>`) + `</task>`)},
+	{"JUEL within a name", fault.ModelLanguage, strings.Replace(within(`<intermediateCatchEvent id="x">`+msg+`</intermediateCatchEvent>`), `name="m"`, `name="m-${a}"`, 1)},
+	{"JUEL within a topic", fault.ModelLanguage, within(`<serviceTask id="x" camunda:type="external" camunda:topic="pay-#{how}"/>`)},
 	{"XPath", fault.ModelLanguage, within(`<exclusiveGateway id="x"/><sequenceFlow id="f" sourceRef="x" targetRef="after"><conditionExpression>bpmn:getDataObject('a') = 'b'</conditionExpression></sequenceFlow>`)},
 	{"groovy", fault.ModelLanguage, within(`<scriptTask id="x" scriptFormat="groovy"><script>println 1</script></scriptTask>`)},
 	{"javascript condition", fault.ModelLanguage, within(`<exclusiveGateway id="x"/><sequenceFlow id="f" sourceRef="x" targetRef="after"><conditionExpression language="javascript">a</conditionExpression></sequenceFlow>`)},

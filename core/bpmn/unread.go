@@ -18,6 +18,23 @@ var documentary = map[string]bool{
 	"categoryValueRef": true,
 }
 
+// attributes are those that the BPMN schema has, of any element: what else stands without a namespace is a slip of somebody's pen.
+var attributes = words(`activityRef associationDirection attachedToRef behavior calledElement cancelActivity cancelRemainingInstances
+	capacity categoryValueRef completionQuantity correlationKeyRef correlationPropertyRef dataObjectRef dataStoreRef default
+	definitionalCollaborationRef errorCode errorRef escalationCode escalationRef evaluatesToTypeRef eventGatewayType gatewayDirection id
+	implementation instantiate isClosed isCollection isExecutable isForCompensation isImmediate isInterrupting isSequential isUnlimited
+	itemSubjectRef language loopMaximum messageRef method name noneBehaviorEventRef oneBehaviorEventRef operationRef ordering
+	parallelMultiple parameterRef partitionElementRef processRef processType scriptFormat signalRef sourceRef startQuantity targetRef
+	testBefore textFormat triggeredByEvent waitForCompletion`)
+
+func words(text string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(text) {
+		set[word] = true
+	}
+	return set
+}
+
 // noted are extensions that tools write and that have no effect here: accepted with a note.
 var noted = map[string]bool{
 	"camunda:async": true, "camunda:asyncBefore": true, "camunda:asyncAfter": true, "camunda:exclusive": true, "camunda:historyTimeToLive": true,
@@ -50,7 +67,10 @@ func (c *compiler) unread(e *element) {
 		switch {
 		case child.space == bpmnSpace && child.name == "extensionElements":
 			c.unreadExtensions(e, child)
+		case prefix(child.space) != "":
+			c.refuse(e, fault.ModelAttribute, "%s stands beside its extensionElements, where nothing reads it; put it inside", child.title())
 		case child.space != bpmnSpace:
+			c.passOver(e, child.space)
 		case child.name == "dataStoreReference":
 		case child.used:
 			c.unread(child)
@@ -66,6 +86,8 @@ func (c *compiler) unreadAttributes(e *element) {
 		name := prefix(a.space) + a.name
 		switch {
 		case a.used:
+		case a.space == "" && !attributes[a.name]:
+			c.warn(e, fault.ModelAttribute, "BPMN has no attribute %s, so it has no effect; correct its name or remove it", a.name)
 		case prefix(a.space) == "":
 			c.passOver(e, a.space)
 		case noted[name]:
