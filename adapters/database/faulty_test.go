@@ -119,7 +119,7 @@ func TestAClaimOfSeveralTenantsThatFailsHoldsNobody(t *testing.T) {
 	ids := &system.IDs{}
 	refs := []ports.Ref{{Tenant: "a", ID: ids.New()}, {Tenant: "b", ID: ids.New()}}
 	for name, f := range map[string]*faulty{
-		"one tenant is claimed":       {statement: "instance_claim", fails: func(call int) error { return second(call) }},
+		"one tenant is claimed":       {statement: "instance_claim", fails: second},
 		"the refused cannot be asked": {statement: "instance_state", fails: func(int) error { return failing(dialects.Timeout, false) }},
 	} {
 		t.Run(name, func(t *testing.T) {
