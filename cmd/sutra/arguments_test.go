@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -54,6 +56,17 @@ func TestWrongArgumentsSayWhatToDo(t *testing.T) {
 			t.Errorf("sutra %s: got %d, %v; want %d, and %q", c.args, exitCode(err), err, c.code, c.says)
 		case strings.Contains(err.Error(), secret):
 			t.Errorf("sutra %s: the message tells the password: %v", c.args, err)
+		}
+	}
+}
+
+// TestAnInterruptIsNoTroubleOfTheServer: a script does not try again because somebody pressed Ctrl-C.
+func TestAnInterruptIsNoTroubleOfTheServer(t *testing.T) {
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	interrupt(errors.New("interrupt signal received"))
+	for _, args := range []string{"instances --server=http://127.0.0.1:1", "migrate up --datasource-url=postgres://u:p@127.0.0.1:1/x"} {
+		if got := run(ctx, strings.Split(args, " ")); got != exitFailed {
+			t.Errorf("sutra %s: got exit code %d, want %d", args, got, exitFailed)
 		}
 	}
 }

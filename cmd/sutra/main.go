@@ -41,6 +41,10 @@ func run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitOK
 	}
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
+		fmt.Fprintln(os.Stderr, "sutra: interrupted; what was sent before may have happened")
+		return exitFailed
+	}
 	fmt.Fprintln(os.Stderr, "sutra: "+err.Error())
 	if f, ok := errors.AsType[*fault.Fault](err); ok {
 		for _, more := range f.All {
