@@ -57,7 +57,14 @@ type Message struct {
 	Expires     time.Time // zero: never; a pending message past it is dead
 	Attempts    int
 	NextAttempt time.Time // zero on writing: at once
+	Refused     Refusal   // not read on writing
 	Leases      []Term    // on writing: the singleton roles it acts under; not stored
+}
+
+// Refusal is why something that waits was not applied when it was last tried. The zero value: it was not tried, or is not refused.
+type Refusal struct {
+	Code string // a fault's
+	At   time.Time
 }
 
 // Consumed is a message that a start or a step takes. Its row is inserted as done, or turned from pending to done.
@@ -98,8 +105,8 @@ type Inbox interface {
 	Of(ctx context.Context, targets []Ref) ([]Message, error)
 	// Kept reads pending messages of a tenant without target that wait for this name (a step has just made such a wait).
 	Kept(ctx context.Context, tenant string, names []Key, limit int) ([]Message, error)
-	// Defer moves the next attempt of pending rows and counts the attempt.
-	Defer(ctx context.Context, refs []InboxRef, until time.Time) error
+	// Defer moves the next attempt of pending rows, counts the attempt and keeps why it was refused: a fault's code.
+	Defer(ctx context.Context, refs []InboxRef, until time.Time, why string) error
 	// Finish turns pending rows to done without a step: nothing waited for them any more. Gone: not pending.
 	Finish(ctx context.Context, refs []InboxRef) ([]Answer, error)
 	// Forward replaces one pending row by others in one transaction (a signal by its deliveries), done when last. Gone: not pending.

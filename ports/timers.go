@@ -39,8 +39,8 @@ type Fired struct {
 type Timers interface {
 	// Due hands out timer and retry waits whose attempt is due, oldest first, and moves their attempt by lease.
 	Due(ctx context.Context, lease time.Duration, limit int) ([]Timer, error)
-	// Defer moves the next attempt of waits that were refused.
-	Defer(ctx context.Context, timers []Timer, until time.Time) error
+	// Defer moves the next attempt of waits that were refused and keeps why: a fault's code.
+	Defer(ctx context.Context, timers []Timer, until time.Time, why string) error
 	// Schedules reads due schedules of active revisions, oldest first.
 	Schedules(ctx context.Context, limit int) ([]Schedule, error)
 }

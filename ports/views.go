@@ -25,6 +25,7 @@ type WaitView struct {
 	Wait
 	Armed   time.Time
 	Attempt time.Time
+	Refused Refusal
 }
 
 // HistoryEntry is one step's document.

@@ -154,8 +154,8 @@ func (s inbox) messages(ctx context.Context, into *[]ports.Message, tenant strin
 	return s.read(ctx, tenant, o)
 }
 
-func (s inbox) Defer(ctx context.Context, refs []ports.InboxRef, until time.Time) error {
-	return s.onRows(ctx, refs, op{name: "inbox_defer", args: args{"until": until}})
+func (s inbox) Defer(ctx context.Context, refs []ports.InboxRef, until time.Time, why string) error {
+	return s.onRows(ctx, refs, op{name: "inbox_defer", args: args{"until": until, "why": why, "now": s.now()}})
 }
 
 func (s inbox) Bury(ctx context.Context, refs []ports.InboxRef, why string) error {
@@ -286,7 +286,8 @@ func sortedKeys(refs []ports.InboxRef) []any {
 func scanMessage(r row) (*ports.Message, error) {
 	var m ports.Message
 	err := r.Scan(&m.Tenant, &m.Event, &m.Channel, &m.EventID, &m.Kind, &m.Target, &m.Wait, &m.Source, &m.Deployment, &m.Name,
-		&m.Correlation, &m.Stream, &m.Position, &m.Cursor, &m.Payload, &m.Accepted, &m.Expires, &m.Attempts, &m.NextAttempt)
+		&m.Correlation, &m.Stream, &m.Position, &m.Cursor, &m.Payload, &m.Accepted, &m.Expires, &m.Attempts, &m.NextAttempt,
+		&m.Refused.Code, &m.Refused.At)
 	m.EventID, m.Cursor, m.Payload = bytes.Clone(m.EventID), bytes.Clone(m.Cursor), bytes.Clone(m.Payload)
 	return &m, err
 }

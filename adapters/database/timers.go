@@ -37,11 +37,11 @@ func (s timers) Due(ctx context.Context, lease time.Duration, limit int) ([]port
 	return out, nil
 }
 
-func (s timers) Defer(ctx context.Context, all []ports.Timer, until time.Time) error {
+func (s timers) Defer(ctx context.Context, all []ports.Timer, until time.Time, why string) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return s.write(ctx, fleet, op{name: "timer_defer", args: args{"until": until}, rows: timerRows(all)})
+	return s.write(ctx, fleet, op{name: "timer_defer", args: args{"until": until, "why": why, "now": s.now()}, rows: timerRows(all)})
 }
 
 // timerRows is a group of waits in the order of their keys.

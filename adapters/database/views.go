@@ -94,7 +94,7 @@ func (s views) Waits(ctx context.Context, ref ports.Ref) ([]ports.WaitView, erro
 	var out []ports.WaitView
 	err := s.read(ctx, ref.Tenant, op{name: "wait_list", args: args{"tenant": ref.Tenant}, rows: []any{ref.ID}, scan: func(r row) error {
 		w := ports.WaitView{Ref: ref}
-		err := r.Scan(&w.Wait.ID, &w.Kind, &w.Node, &w.Name, &w.Due, &w.Armed, &w.Attempt)
+		err := r.Scan(&w.Wait.ID, &w.Kind, &w.Node, &w.Name, &w.Due, &w.Armed, &w.Attempt, &w.Refused.Code, &w.Refused.At)
 		out = append(out, w)
 		return err
 	}})

@@ -249,12 +249,23 @@ func (s *Server) instance(w http.ResponseWriter, req bunrouter.Request, p Princi
 		out.Tasks = append(out.Tasks, task(t))
 	}
 	for _, m := range e.Pending {
-		out.Pending = append(out.Pending, wire.Pending{Kind: string(m.Kind), Channel: m.Channel, Accepted: m.Accepted, Attempts: m.Attempts, Next: at(m.NextAttempt)})
+		out.Pending = append(out.Pending, wire.Pending{
+			Kind: string(m.Kind), Channel: m.Channel, Accepted: m.Accepted, Attempts: m.Attempts, Next: at(m.NextAttempt), Refused: refusal(m.Refused),
+		})
 	}
 	for _, wait := range e.Waits {
-		out.Waits = append(out.Waits, wire.Wait{ID: int64(wait.Wait.ID), Kind: string(wait.Kind), Node: wait.Node, Armed: wait.Armed, Due: at(wait.Due)})
+		out.Waits = append(out.Waits, wire.Wait{
+			ID: int64(wait.Wait.ID), Kind: string(wait.Kind), Node: wait.Node, Armed: wait.Armed, Due: at(wait.Due), Refused: refusal(wait.Refused),
+		})
 	}
 	return write(w, http.StatusOK, out)
+}
+
+func refusal(r ports.Refusal) *wire.Refusal {
+	if r.At.IsZero() {
+		return nil
+	}
+	return &wire.Refusal{Code: r.Code, At: r.At}
 }
 
 func instance(i ports.Instance) wire.Instance {

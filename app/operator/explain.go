@@ -91,6 +91,7 @@ func next(e ports.Explained, s *token.Snapshot, now time.Time) []string {
 			if w.Attempt.After(w.Due) {
 				line += ", put off until " + instant(w.Attempt)
 			}
+			line += refused(w.Refused)
 		case parked:
 			line += ": " + atWork(task, now)
 		case !children[w.Wait.ID].IsZero():
@@ -107,10 +108,19 @@ func pending(m ports.Message) string {
 	if m.Attempts > 0 {
 		fmt.Fprintf(&b, ", taken up %d times and not applied", m.Attempts)
 	}
+	b.WriteString(refused(m.Refused))
 	if !m.NextAttempt.IsZero() {
 		fmt.Fprintf(&b, ", next at %s", instant(m.NextAttempt))
 	}
 	return b.String()
+}
+
+// refused says why something was not applied when it was last tried.
+func refused(r ports.Refusal) string {
+	if r.At.IsZero() {
+		return ""
+	}
+	return ", refused last at " + instant(r.At) + " with " + r.Code
 }
 
 // atWork says who has a task, and how it went so far.

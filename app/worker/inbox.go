@@ -209,7 +209,7 @@ func (w *Inbox) child(ctx context.Context, s *settling, m ports.Message) {
 	}
 	served := w.Served.Current().Revision(m.Deployment)
 	if served == nil || served.Programs[e.Process] == nil {
-		s.note(m, later)
+		s.note(m, later(fault.NotReady))
 		return
 	}
 	e.Consumed = &ports.Consumed{InboxRef: m.InboxRef, Kind: m.Kind, Pending: true}
@@ -244,7 +244,7 @@ func (w *Inbox) route(ctx context.Context, s *settling, rows []ports.Message) {
 		case r.Err != nil:
 			s.note(row, w.unlessExpired(row, verdictOf(r.Err)))
 		case r.Route.Start == nil && w.expired(row):
-			s.note(row, w.unlessExpired(row, later))
+			s.note(row, bury(string(fault.CorrelationExpired)))
 		case len(r.Route.Relays) > 1:
 			s.note(row, verdictOf(w.spread(ctx, row, r.Route.Relays)))
 		default:
@@ -321,8 +321,14 @@ type settling struct {
 
 	finish []ports.InboxRef
 	bury   map[string][]ports.InboxRef
-	later  map[time.Duration][]ports.InboxRef // by the pause
-	pauses map[int]time.Duration              // by the attempts before; -1: soon
+	later  map[putOff][]ports.InboxRef
+	pauses map[int]time.Duration // by the attempts before; -1: soon
+}
+
+// putOff is what rows have in common that one statement puts off.
+type putOff struct {
+	pause time.Duration
+	why   string
 }
 
 func (s *settling) submit(ctx context.Context, r lane.Request, rows []ports.Message) {
@@ -345,18 +351,18 @@ func (s *settling) heard(rows []ports.Message, a lane.Answer) {
 
 // verdict is what is done about a row.
 type verdict struct {
-	kind string // taken, finish, later, bury
+	kind string // taken, finish, later, soon, bury
 	why  string
 }
 
 var (
 	taken  = verdict{kind: "taken"}
 	finish = verdict{kind: "finish"}
-	later  = verdict{kind: "later"}
-	soon   = verdict{kind: "soon"}
 )
 
-func bury(why string) verdict { return verdict{"bury", why} }
+func bury(why string) verdict      { return verdict{"bury", why} }
+func later(why fault.Code) verdict { return verdict{"later", string(why)} }
+func soon(why fault.Code) verdict  { return verdict{"soon", string(why)} }
 
 // judge says what a row's answer means. A delivery whose wait or instance is gone is finished: nobody wants it any more. A message
 // from outside is routed again, it may be for another.
@@ -372,9 +378,12 @@ func judge(m ports.Message, i int, a lane.Answer) verdict {
 			if delivery {
 				return finish
 			}
-			return soon
+			return soon(fault.NoMatch)
 		case step.NotTried:
-			return later
+			if a.Status == ports.Failed {
+				return later(fault.InstanceFailed)
+			}
+			return later(fault.ClaimHeld)
 		}
 		return taken
 	case ports.Duplicate:
@@ -383,11 +392,11 @@ func judge(m ports.Message, i int, a lane.Answer) verdict {
 		if delivery {
 			return finish
 		}
-		return soon
+		return soon(fault.Of(a.Err).Code)
 	case ports.Held, ports.ClaimLost, ports.NotActive:
-		return soon
+		return soon(fault.Of(a.Err).Code)
 	case ports.Stale:
-		return later
+		return later(fault.Of(a.Err).Code)
 	}
 	return verdictOf(a.Err)
 }
@@ -398,11 +407,12 @@ func verdictOf(err error) verdict {
 	case err == nil:
 		return taken
 	case f.Code == fault.NoMatch, f.Code == fault.NotActive:
-		return later
+		return later(f.Code)
 	case f.Code.Disposition() == fault.Reject:
 		return bury(f.Error())
+	default:
+		return later(f.Code)
 	}
-	return later
 }
 
 func (s *settling) note(m ports.Message, v verdict) {
@@ -418,18 +428,18 @@ func (s *settling) note(m ports.Message, v verdict) {
 		s.bury[v.why] = append(s.bury[v.why], m.InboxRef)
 	case "later", "soon":
 		if s.later == nil {
-			s.later, s.pauses = map[time.Duration][]ports.InboxRef{}, map[int]time.Duration{}
+			s.later, s.pauses = map[putOff][]ports.InboxRef{}, map[int]time.Duration{}
 		}
 		attempts := m.Attempts
 		if v.kind == "soon" {
 			attempts = -1
 		}
-		pause := s.pause(attempts)
-		s.later[pause] = append(s.later[pause], m.InboxRef)
+		key := putOff{s.pause(attempts), v.why}
+		s.later[key] = append(s.later[key], m.InboxRef)
 	}
 }
 
-// pause is one for all rows that were tried as often: they are put off with one statement.
+// pause is one for all rows that were tried as often: what was refused for the same reason is put off with one statement.
 func (s *settling) pause(attempts int) time.Duration {
 	pause, known := s.pauses[attempts]
 	switch {
@@ -454,8 +464,8 @@ func (s *settling) settle(ctx context.Context) error {
 		errs = append(errs, s.w.Inbox.Bury(ctx, refs, why))
 	}
 	now := s.w.Clock.Now()
-	for pause, refs := range s.later {
-		errs = append(errs, s.w.Inbox.Defer(ctx, refs, now.Add(pause)))
+	for off, refs := range s.later {
+		errs = append(errs, s.w.Inbox.Defer(ctx, refs, now.Add(off.pause), off.why))
 	}
 	return errors.Join(errs...)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/core/timer"
 	"github.com/sutra-engine/sutra/ports"
+	"github.com/sutra-engine/sutra/ports/fault"
 )
 
 // TimerDeps are what a timer worker works with.
@@ -79,8 +80,13 @@ func (w Timers) schedules(ctx context.Context) error {
 func (w Timers) fire(ctx context.Context, due []ports.Timer) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	var refused []ports.Timer
-	put := func(t ports.Timer) { mu.Lock(); defer mu.Unlock(); refused = append(refused, t) }
+	refused := map[fault.Code][]ports.Timer{}
+	put := func(t ports.Timer, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		why := fault.Of(err).Code
+		refused[why] = append(refused[why], t)
+	}
 	for _, t := range due {
 		w.Watch.Observe("sutra_timer_lag_seconds", w.Clock.Now().Sub(t.Due))
 		wg.Add(1)
@@ -96,21 +102,22 @@ func (w Timers) fire(ctx context.Context, due []ports.Timer) error {
 				case a.Outcome == ports.Done && a.Events[0] == step.Unmatched:
 					w.Log.ErrorContext(ctx, "a timer is due whose instance does not wait for it", "instance", t.ID, "wait", t.Wait)
 				case a.Outcome == ports.Held, a.Outcome == ports.ClaimLost, a.Outcome == ports.Unsettled:
-					put(t)
+					put(t, a.Err)
 				}
 			},
 		})
 		if err != nil {
 			wg.Done()
 			end(ports.Ending{Err: err})
-			put(t)
+			put(t, err)
 		}
 	}
 	wg.Wait()
-	if len(refused) == 0 {
-		return nil
+	var errs []error
+	for why, timers := range refused {
+		errs = append(errs, w.Timers.Defer(ctx, timers, w.Clock.Now().Add(loop.Jitter(time.Second)), string(why)))
 	}
-	return w.Timers.Defer(ctx, refused, w.Clock.Now().Add(loop.Jitter(time.Second)))
+	return errors.Join(errs...)
 }
 
 // start makes the instance of a due schedule. The next due date is counted from the last one, so nothing drifts; what was missed while

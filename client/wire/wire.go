@@ -123,15 +123,23 @@ type Pending struct {
 	Accepted time.Time  `json:"accepted"`
 	Attempts int        `json:"attempts"` // times it was taken up and not applied
 	Next     *time.Time `json:"next,omitempty"`
+	Refused  *Refusal   `json:"refused,omitempty"`
+}
+
+// Refusal is why something that waits was not applied when it was last tried.
+type Refusal struct {
+	Code string    `json:"code"`
+	At   time.Time `json:"at"`
 }
 
 // Wait is one thing an instance waits for.
 type Wait struct {
-	ID    int64      `json:"id"`
-	Kind  string     `json:"kind"`
-	Node  string     `json:"node"`
-	Armed time.Time  `json:"armed"`
-	Due   *time.Time `json:"due,omitempty"`
+	ID      int64      `json:"id"`
+	Kind    string     `json:"kind"`
+	Node    string     `json:"node"`
+	Armed   time.Time  `json:"armed"`
+	Due     *time.Time `json:"due,omitempty"`
+	Refused *Refusal   `json:"refused,omitempty"` // of a timer that was due
 }
 
 // Page is one page of a list. Next is the cursor of the page after it; empty: this was the last.

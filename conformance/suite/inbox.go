@@ -162,9 +162,10 @@ func deferMovesAndCounts(t *testing.T, h Harness) {
 	f.want("accepted", tally(f.store.Inbox().Accept(f.Context(), []ports.Message{m, done, f.message("other")})), "[done:3]")
 	_, err := f.store.Inbox().Finish(f.Context(), []ports.InboxRef{done.InboxRef})
 	f.must(err)
-	f.must(f.store.Inbox().Defer(f.Context(), []ports.InboxRef{done.InboxRef}, f.clock.Now().Add(time.Minute)))
+	f.must(f.store.Inbox().Defer(f.Context(), []ports.InboxRef{done.InboxRef}, f.clock.Now().Add(time.Minute), "late"))
 	f.want("deferred rows that are done", f.rows("inbox", "state = 'done' AND attempts > 0"), 0)
-	f.must(f.store.Inbox().Defer(f.Context(), []ports.InboxRef{m.InboxRef}, f.clock.Now().Add(time.Minute)))
+	f.must(f.store.Inbox().Defer(f.Context(), []ports.InboxRef{m.InboxRef}, f.clock.Now().Add(time.Minute), "held"))
+	refused := ports.Refusal{Code: "held", At: f.clock.Now()}
 	f.clock.move(time.Second)
 	got, err := f.store.Inbox().Pending(f.Context(), f.clock.Now(), 30*time.Second, 10)
 	f.must(err)
@@ -174,6 +175,7 @@ func deferMovesAndCounts(t *testing.T, h Harness) {
 	f.must(err)
 	f.want("rows", payloads(got), "payload of other payload of m")
 	f.want("attempts", []int{got[0].Attempts, got[1].Attempts}, []int{0, 1})
+	f.want("refusals", []ports.Refusal{got[0].Refused, got[1].Refused}, []ports.Refusal{{}, refused})
 }
 
 func finishAndBury(t *testing.T, h Harness) {

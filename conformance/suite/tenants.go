@@ -74,7 +74,7 @@ func noTenantReachesAnother(t *testing.T, h Harness) {
 	theirs := d.InboxRef
 	theirs.Tenant = g.tenant
 	f.must(g.store.Inbox().Bury(t.Context(), []ports.InboxRef{theirs}, "by another"))
-	f.must(g.store.Inbox().Defer(t.Context(), []ports.InboxRef{theirs}, f.clock.Now().Add(time.Hour)))
+	f.must(g.store.Inbox().Defer(t.Context(), []ports.InboxRef{theirs}, f.clock.Now().Add(time.Hour), "by another"))
 	finished, err := g.store.Inbox().Finish(t.Context(), []ports.InboxRef{theirs})
 	f.must(err)
 	f.settled("finished", finished[0], ports.Gone)

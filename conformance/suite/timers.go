@@ -68,7 +68,8 @@ func deferMovesTheAttempt(t *testing.T, h Harness) {
 	n := f.parked(1)[0]
 	f.clock.move(time.Hour)
 	got := f.timers(f.store, 10)
-	f.must(f.store.Timers().Defer(f.Context(), got, f.clock.Now().Add(time.Hour)))
+	f.must(f.store.Timers().Defer(f.Context(), got, f.clock.Now().Add(time.Hour), "held"))
+	refused := ports.Refusal{Code: "held", At: f.clock.Now()}
 	f.clock.move(time.Hour - time.Microsecond)
 	f.want("before the attempt", len(f.timers(f.store, 10)), 0)
 	f.clock.move(time.Microsecond)
@@ -77,6 +78,7 @@ func deferMovesTheAttempt(t *testing.T, h Harness) {
 	waits, err := f.store.Views().Waits(f.Context(), n.Ref)
 	f.must(err)
 	f.want("waits", []any{len(waits), waits[1].Due, waits[1].Attempt}, []any{2, due, f.clock.Now().Add(30 * time.Second)})
+	f.want("refusals", []ports.Refusal{waits[0].Refused, waits[1].Refused}, []ports.Refusal{{}, refused})
 }
 
 func droppedTimer(t *testing.T, h Harness) {
@@ -87,7 +89,7 @@ func droppedTimer(t *testing.T, h Harness) {
 	st := f.step(f.own(f.store, "a/1", n.ID))
 	st.Drop.Waits = []ports.WaitID{2}
 	f.settled("fire", f.commit(f.store, st), ports.Done)
-	f.must(f.store.Timers().Defer(f.Context(), due, f.clock.Now()))
+	f.must(f.store.Timers().Defer(f.Context(), due, f.clock.Now(), "held"))
 	f.clock.move(time.Hour)
 	f.want("due", len(f.timers(f.store, 10)), 0)
 }

@@ -55,7 +55,7 @@ AND event_key IN :rows
 -- name: inbox_defer
 -- rows: event bytes
 UPDATE sutra_inbox
-SET next_attempt_at = :until, attempts = attempts + 1
+SET next_attempt_at = :until, attempts = attempts + 1, error = :why, refused_at = :now
 WHERE tenant = :tenant
 AND state = 'pending'
 AND event_key IN :rows
@@ -72,7 +72,7 @@ AND x.state = 'pending'
 
 -- name: inbox_due
 -- scope: fleet
-SELECT x.tenant, x.event_key, x.channel, x.event_id, x.kind, x.target, x.wait_id, x.source, x.deployment, x.name_key, x.correlation_key, x.stream, x.position, x.cursor_at, x.payload, x.accepted_at, x.expires_at, x.attempts, x.next_attempt_at
+SELECT x.tenant, x.event_key, x.channel, x.event_id, x.kind, x.target, x.wait_id, x.source, x.deployment, x.name_key, x.correlation_key, x.stream, x.position, x.cursor_at, x.payload, x.accepted_at, x.expires_at, x.attempts, x.next_attempt_at, x.error, x.refused_at
 FROM sutra_inbox AS x :skipping
 WHERE x.state = 'pending'
 AND x.next_attempt_at < :before
@@ -91,7 +91,7 @@ ORDER BY x.next_attempt_at, x.event_key
 -- name: inbox_along
 -- scope: fleet
 -- rows: target uuid
-SELECT x.tenant, x.event_key, x.channel, x.event_id, x.kind, x.target, x.wait_id, x.source, x.deployment, x.name_key, x.correlation_key, x.stream, x.position, x.cursor_at, x.payload, x.accepted_at, x.expires_at, x.attempts, x.next_attempt_at
+SELECT x.tenant, x.event_key, x.channel, x.event_id, x.kind, x.target, x.wait_id, x.source, x.deployment, x.name_key, x.correlation_key, x.stream, x.position, x.cursor_at, x.payload, x.accepted_at, x.expires_at, x.attempts, x.next_attempt_at, x.error, x.refused_at
 FROM sutra_inbox AS x :skipping
 WHERE x.state = 'pending'
 AND x.next_attempt_at < :before
@@ -109,7 +109,7 @@ AND next_attempt_at < :before
 
 -- name: inbox_of
 -- rows: target uuid
-SELECT x.tenant, x.event_key, x.channel, x.event_id, x.kind, x.target, x.wait_id, x.source, x.deployment, x.name_key, x.correlation_key, x.stream, x.position, x.cursor_at, x.payload, x.accepted_at, x.expires_at, x.attempts, x.next_attempt_at
+SELECT x.tenant, x.event_key, x.channel, x.event_id, x.kind, x.target, x.wait_id, x.source, x.deployment, x.name_key, x.correlation_key, x.stream, x.position, x.cursor_at, x.payload, x.accepted_at, x.expires_at, x.attempts, x.next_attempt_at, x.error, x.refused_at
 FROM sutra_inbox AS x
 WHERE x.tenant = :tenant
 AND x.state = 'pending'
@@ -117,7 +117,7 @@ AND x.target IN :rows
 
 -- name: inbox_kept
 -- rows: name bytes
-SELECT x.tenant, x.event_key, x.channel, x.event_id, x.kind, x.target, x.wait_id, x.source, x.deployment, x.name_key, x.correlation_key, x.stream, x.position, x.cursor_at, x.payload, x.accepted_at, x.expires_at, x.attempts, x.next_attempt_at
+SELECT x.tenant, x.event_key, x.channel, x.event_id, x.kind, x.target, x.wait_id, x.source, x.deployment, x.name_key, x.correlation_key, x.stream, x.position, x.cursor_at, x.payload, x.accepted_at, x.expires_at, x.attempts, x.next_attempt_at, x.error, x.refused_at
 FROM sutra_inbox AS x
 WHERE x.tenant = :tenant
 AND x.state = 'pending'

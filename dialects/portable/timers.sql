@@ -22,7 +22,7 @@ AND w.attempt_at <= :now
 -- scope: fleet
 -- rows: instance uuid, wait int
 UPDATE sutra_wait AS w
-SET attempt_at = :until
+SET attempt_at = :until, error = :why, refused_at = :now
 FROM :rows AS r
 WHERE w.instance = r.instance
 AND w.wait_id = r.wait

@@ -35,7 +35,7 @@ WHERE i.id IN :rows
 
 -- name: wait_list
 -- rows: instance uuid
-SELECT w.wait_id, w.kind, w.node, w.name_key, w.due_at, w.armed_at, w.attempt_at
+SELECT w.wait_id, w.kind, w.node, w.name_key, w.due_at, w.armed_at, w.attempt_at, w.error, w.refused_at
 FROM sutra_wait AS w
 WHERE w.tenant = :tenant
 AND w.instance IN :rows
