@@ -92,6 +92,7 @@ func (c *compiler) definition(e *element) (*element, EventKind) {
 			c.refuse(e, fault.ModelElement, "it refers to the event definition %q, which this file does not have", ref.content())
 			continue
 		}
+		target.used = true
 		found = append(found, target)
 	}
 	if len(found) == 0 {
@@ -130,7 +131,7 @@ func (c *compiler) about(n *Node, at *element, kind EventKind) *Event {
 		}
 	case Error:
 		if root := c.root(at, at.get("errorRef"), "error"); root != nil {
-			ev.Code = c.text(root, root.get("errorCode"))
+			ev.Code, ev.Says = c.text(root, root.get("errorCode")), c.text(root, c.attr(root, camundaSpace, "errorMessage"))
 		}
 		ev.CodeTo, ev.MessageTo = c.attr(at, camundaSpace, "errorCodeVariable"), c.attr(at, camundaSpace, "errorMessageVariable")
 	case Escalation:

@@ -28,6 +28,7 @@ func Read(file string, data []byte, limits Limits) (*Model, []lint.Finding) {
 	for _, p := range r.processes(trees) {
 		m.Processes = append(m.Processes, r.process(p))
 	}
+	r.unreadRoots(trees)
 	lint.Sort(r.findings)
 	if lint.Refused(r.findings) {
 		return nil, r.findings
@@ -119,6 +120,7 @@ func (r *reader) root(at *element, reference, name string) *element {
 		r.refuse(at, fault.ModelElement, "it refers to %s %q, which this file does not have; add it or correct the reference", name, reference)
 		return nil
 	}
+	e.used = true
 	return e
 }
 

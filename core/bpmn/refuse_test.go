@@ -69,6 +69,7 @@ var refusals = []struct {
 	{"camunda:class in its old namespace", fault.ModelAttribute, within(`<serviceTask id="x" xmlns:a="http://activiti.org/bpmn" a:class="c">` + job + `</serviceTask>`)},
 	{"operaton:class", fault.ModelAttribute, within(`<serviceTask id="x" xmlns:o="http://operaton.org/schema/1.0/bpmn" o:class="c">` + job + `</serviceTask>`)},
 	{"flowable:eventType", fault.ModelAttribute, within(`<startEvent id="x">` + ext(`<f:eventType xmlns:f="http://flowable.org/bpmn">e</f:eventType>`) + msg + `</startEvent>`)},
+	{"a signal of a scope", fault.ModelAttribute, strings.Replace(within(`<intermediateCatchEvent id="x"><signalEventDefinition signalRef="s"/></intermediateCatchEvent>`), `<signal id="s"`, `<signal id="s" xmlns:f="http://flowable.org/bpmn" f:scope="processInstance"`, 1)},
 	{"camunda:type", fault.ModelAttribute, within(`<serviceTask id="x" camunda:type="mail"/>`)},
 	{"listener", fault.ModelAttribute, within(`<task id="x">` + ext(`<camunda:executionListener class="c"/>`) + `</task>`)},
 	{"connector", fault.ModelAttribute, within(`<serviceTask id="x">` + ext(`<zeebe:taskDefinition type="t"/><camunda:connector/>`) + `</serviceTask>`)},
