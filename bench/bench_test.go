@@ -36,9 +36,13 @@ func BenchmarkStartToEnd(b *testing.B) { compare(b, startToEnd) }
 // BenchmarkParkAndRelay is a message that parks an instance, and one that finds it by its key and ends it.
 func BenchmarkParkAndRelay(b *testing.B) { compare(b, parkAndRelay) }
 
+// BenchmarkPersist is a message that is acknowledged when it is durable, and then starts a process which ends at once.
+func BenchmarkPersist(b *testing.B) { compare(b, persist) }
+
 // work is one kind of load, by the engine and by hand.
 type work struct {
 	engine func(ctx context.Context, in ports.Intake, n int64) error
+	later  bool // the engine goes on after it has answered; the time of that counts too
 	hand   func(ctx context.Context, h *hand, n int64) error
 }
 
@@ -62,6 +66,12 @@ var parkAndRelay = work{
 	},
 }
 
+var persist = work{
+	later:  true,
+	engine: func(ctx context.Context, in ports.Intake, n int64) error { return take(ctx, in, "persist", n) },
+	hand:   func(ctx context.Context, h *hand, n int64) error { return h.persist(ctx, n) },
+}
+
 func take(ctx context.Context, in ports.Intake, channel string, n int64) error {
 	_, err := in.Take(ctx, ports.Incoming{
 		Tenant: tenant, Channel: channel, EventID: fmt.Appendf(nil, "%s-%d", channel, n), ContentType: "application/json",
@@ -82,15 +92,18 @@ func compare(b *testing.B, w work) {
 			b.Error(err)
 		}
 	})
-	in := engine(b, server.Database(b))
+	in, started := engine(b, server.Database(b))
 	h := newHand(b, server.Database(b))
 	var next atomic.Int64
 	for _, callers := range []int{1, 8, 32} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
 			var engines, hands, ratios []float64
 			for range *turns {
-				e := load(b, callers, func(ctx context.Context) error { return w.engine(ctx, in, next.Add(1)) })
-				m := load(b, callers, func(ctx context.Context) error { return w.hand(ctx, h, next.Add(1)) })
+				before := started()
+				e := load(b, callers, func(ctx context.Context) error { return w.engine(ctx, in, next.Add(1)) }, func(done int64) bool {
+					return !w.later || started()-before == done
+				})
+				m := load(b, callers, func(ctx context.Context) error { return w.hand(ctx, h, next.Add(1)) }, func(int64) bool { return true })
 				engines, hands, ratios = append(engines, e), append(hands, m), append(ratios, e/m)
 			}
 			b.ReportMetric(median(engines), "engine/s")
@@ -101,8 +114,8 @@ func compare(b *testing.B, w work) {
 	}
 }
 
-// load works for one slice and answers operations per second.
-func load(b *testing.B, callers int, work func(context.Context) error) float64 {
+// load works for one slice, and until all of it is over, and answers operations per second.
+func load(b *testing.B, callers int, work func(context.Context) error, over func(done int64) bool) float64 {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), *slice)
 	defer cancel()
@@ -121,6 +134,9 @@ func load(b *testing.B, callers int, work func(context.Context) error) float64 {
 		})
 	}
 	wg.Wait()
+	for !over(done.Load()) && !b.Failed() {
+		time.Sleep(time.Millisecond)
+	}
 	return float64(done.Load()) / time.Since(began).Seconds()
 }
 
@@ -129,8 +145,20 @@ func median(of []float64) float64 {
 	return of[len(of)/2]
 }
 
-// engine runs a replica in this process and deploys the models of the loads.
-func engine(b *testing.B, url string) ports.Intake {
+// starts counts the instances that a replica has started.
+type starts struct {
+	ports.Blind
+	n atomic.Int64
+}
+
+func (s *starts) Count(name string, n int64, _ ...string) {
+	if name == "sutra_instances_started_total" {
+		s.n.Add(n)
+	}
+}
+
+// engine runs a replica in this process and deploys the models of the loads. It answers how many instances it has started, too.
+func engine(b *testing.B, url string) (in ports.Intake, started func() int64) {
 	b.Helper()
 	log := slog.New(slog.DiscardHandler)
 	c := database.Config{URL: url, MaxConns: 32, Log: log}
@@ -146,8 +174,9 @@ func engine(b *testing.B, url string) ports.Intake {
 		config.Lanes = *lanes
 	}
 	config.Complete()
+	watch := &starts{}
 	r := replica.New(replica.Deps{
-		Store: store, Config: config, Secrets: system.Secrets{}, IDs: &system.IDs{}, Now: system.Now, Watch: ports.Blind{}, Log: log, Name: "bench",
+		Store: store, Config: config, Secrets: system.Secrets{}, IDs: &system.IDs{}, Now: system.Now, Watch: watch, Log: log, Name: "bench",
 	})
 	ctx, stop := context.WithCancel(context.WithoutCancel(b.Context()))
 	ended := make(chan error, 1)
@@ -168,7 +197,7 @@ func engine(b *testing.B, url string) ports.Intake {
 	if _, err := r.Deployer.Deploy(b.Context(), ports.Deploy{Archive: a.Bytes}); err != nil {
 		b.Fatal(err)
 	}
-	return r.Intake
+	return r.Intake, watch.n.Load
 }
 
 var models = fstest.MapFS{
@@ -177,12 +206,18 @@ var models = fstest.MapFS{
   - {name: start, transport: http, auth: {scheme: none}}
   - {name: park, transport: http, auth: {scheme: none}}
   - {name: relay, transport: http, auth: {scheme: none}}
+  - {name: persist, transport: http, ack-mode: on-persist, auth: {scheme: none}}
 `)},
 	"bpmn/bench.bpmn": {Data: []byte(`<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:q="urn:sutra:q:1.0">
   <process id="start-to-end" isExecutable="true">
     <startEvent id="s"><extensionElements><q:source channel="start"/></extensionElements></startEvent>
     <sequenceFlow id="f" sourceRef="s" targetRef="e"/>
     <endEvent id="e"><extensionElements><q:reply contentType="application/json" body="{ok: true}"/></extensionElements></endEvent>
+  </process>
+  <process id="persist" isExecutable="true">
+    <startEvent id="s1"><extensionElements><q:source channel="persist"/></extensionElements></startEvent>
+    <sequenceFlow id="f0" sourceRef="s1" targetRef="e1"/>
+    <endEvent id="e1"/>
   </process>
   <process id="park-and-relay" isExecutable="true">
     <startEvent id="s2"><extensionElements><q:source channel="park"/><q:alias name="order" expression="payload.order"/></extensionElements></startEvent>

@@ -25,6 +25,7 @@ var (
 	handSnapshot = make([]byte, 260)
 	handHistory  = make([]byte, 330)
 	handReply    = make([]byte, 45)
+	handPayload  = make([]byte, 180)
 )
 
 func newHand(b *testing.B, url string) *hand {
@@ -49,6 +50,10 @@ const (
 	handEnter = `SELECT set_config('sutra.tenant', 'bench', true)`
 	handInbox = `INSERT INTO sutra_inbox (event_key, tenant, channel, event_id, kind, state, instance, step, reply, attempts, accepted_at, done_at)
 		VALUES ($1, 'bench', $2, $3, 'message', 'done', $4, $5, $6, 0, now(), now())`
+	handKeep = `INSERT INTO sutra_inbox (event_key, tenant, channel, event_id, kind, state, deployment, payload, attempts, next_attempt_at, accepted_at)
+		VALUES ($1, 'bench', 'persist', $2, 'message', 'pending', 'd', $3, 0, now() + interval '1 minute', now())`
+	handKept = `WITH hit AS (UPDATE sutra_inbox SET state = 'done', payload = NULL, instance = $2, step = $3, next_attempt_at = NULL, done_at = now()
+		WHERE event_key = $1 AND state = 'pending' RETURNING 1) SELECT 1 / (count(*) = 1)::int FROM hit`
 	handInstance = `INSERT INTO sutra_instance (id, tenant, deployment, module, process, channel, status, snapshot, claim_epoch, created_at, updated_at, ended_at)
 		VALUES ($1, 'bench', 'd', 'bench', 'p', $2, $3, $4, 0, now(), now(), CASE WHEN $3 = 'completed' THEN now() END)`
 	handHistoryInsert = `INSERT INTO sutra_history (instance, seq, tenant, at, step, document) VALUES ($1, $2, 'bench', now(), $3, $4)`
@@ -83,6 +88,25 @@ func (h *hand) start(ctx context.Context, n int64) error {
 	batch.Queue(handEnter)
 	h.message(batch, "start", n, id, step)
 	batch.Queue(handInstance, id, "start", "completed", handSnapshot[:60])
+	batch.Queue(handHistoryInsert, id, 1, step, handHistory)
+	return h.send(ctx, batch)
+}
+
+// persist makes a message durable, and then starts the instance and marks the message done.
+func (h *hand) persist(ctx context.Context, n int64) error {
+	event := fmt.Sprintf("persist-%d", n)
+	key := ports.NewKey(tenant, "persist", event)
+	batch := &pgx.Batch{}
+	batch.Queue(handEnter)
+	batch.Queue(handKeep, key[:], []byte(event), handPayload)
+	if err := h.send(ctx, batch); err != nil {
+		return err
+	}
+	id, step := h.ids.New(), h.ids.New()
+	batch = &pgx.Batch{}
+	batch.Queue(handEnter)
+	batch.Queue(handKept, key[:], id, step)
+	batch.Queue(handInstance, id, "persist", "completed", handSnapshot[:60])
 	batch.Queue(handHistoryInsert, id, 1, step, handHistory)
 	return h.send(ctx, batch)
 }

@@ -3,12 +3,14 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"strings"
 	"time"
 
+	"github.com/sutra-engine/sutra/app/batch"
 	"github.com/sutra-engine/sutra/app/converge"
 	"github.com/sutra-engine/sutra/app/lane"
 	"github.com/sutra-engine/sutra/app/limit"
@@ -23,6 +25,12 @@ import (
 // attempts bounds how often one message is routed anew, because what it was routed by had changed.
 const attempts = 8
 
+// What comes at the same time is looked up, and made durable, together: so much of one tenant in so many transactions at once.
+const (
+	together = 64
+	abreast  = 2
+)
+
 // Deps are what an intake works with.
 type Deps struct {
 	Served       *converge.Loop
@@ -36,8 +44,8 @@ type Deps struct {
 	Log          *slog.Logger
 	ReplyTimeout time.Duration
 	MaxPayload   int64
-	// Drive hears of a message that is durable and wants to be driven, and does not block.
-	Drive func(ports.Message)
+	// Reserve says whether this replica will drive a message once it is durable. settled has to be told whether it is. Neither blocks.
+	Reserve func(ports.Message) (here bool, settled func(durable bool))
 	// Recovery is how long a message that this replica drives is left alone by others.
 	Recovery time.Duration
 }
@@ -45,13 +53,23 @@ type Deps struct {
 // Intake is the ports.Intake of a replica.
 type Intake struct {
 	Deps
-	Router Router
-	Held   *Held
+	Router  Router
+	Held    *Held
+	finds   batch.Batches[*intake.Message, Routed]
+	accepts batch.Batches[ports.Message, ports.Answer]
 }
 
 // New makes an intake.
 func New(d Deps) *Intake {
-	return &Intake{Deps: d, Router: Router{d}, Held: &Held{inbox: d.Inbox, log: d.Log, waiting: map[ports.InboxRef][]chan ports.Taken{}}}
+	router := Router{d}
+	accept := func(ctx context.Context, rows []ports.Message) ([]ports.Answer, error) {
+		return d.Inbox.Accept(ctx, rows), nil
+	}
+	return &Intake{
+		Deps: d, Router: router, Held: &Held{inbox: d.Inbox, log: d.Log, waiting: map[ports.InboxRef][]chan ports.Taken{}},
+		finds:   batch.Batches[*intake.Message, Routed]{Do: router.Find, Most: together, Width: abreast},
+		accepts: batch.Batches[ports.Message, ports.Answer]{Do: accept, Most: together, Width: abreast},
+	}
 }
 
 // Enter finds a door and what its transport has to check.
@@ -128,10 +146,7 @@ func (i *Intake) persist(ctx context.Context, m *intake.Message, ttl time.Durati
 	now := i.Clock.Now()
 	row := ports.Message{
 		InboxRef: m.Inbox, EventID: m.EventID, Kind: ports.KindMessage, Deployment: m.Rev.ID, Name: deploy.WaitName(m.Name),
-		Correlation: m.Match, Payload: payload, Accepted: now, NextAttempt: now.Add(i.Recovery), Leases: m.Leases, Stream: m.Stream, Position: m.Position,
-	}
-	if row.Stream != "" {
-		row.NextAttempt = now // its turn comes when those before it are done, whoever drives them
+		Correlation: m.Match, Payload: payload, Accepted: now, Leases: m.Leases, Stream: m.Stream, Position: m.Position,
 	}
 	if ttl > 0 {
 		row.Expires = now.Add(ttl)
@@ -139,13 +154,21 @@ func (i *Intake) persist(ctx context.Context, m *intake.Message, ttl time.Durati
 	return i.accept(ctx, row)
 }
 
+// accept makes a message durable: due at once, unless this replica drives it.
 func (i *Intake) accept(ctx context.Context, row ports.Message) (ports.Receipt, error) {
 	receipt := ports.Receipt{Tenant: row.Tenant}
-	answer := i.Inbox.Accept(ctx, []ports.Message{row})[0]
+	here, settled := i.Reserve(row)
+	if row.NextAttempt = row.Accepted; here {
+		row.NextAttempt = row.Accepted.Add(i.Recovery)
+	}
+	answer, err := i.accepts.Ask(ctx, row.Tenant, row)
+	settled(err == nil && answer.Outcome == ports.Done)
+	if err != nil {
+		return receipt, err
+	}
 	switch answer.Outcome {
 	case ports.Done:
 		receipt.Durable = true
-		i.Drive(row)
 		return receipt, nil
 	case ports.Duplicate:
 		receipt.Durable, receipt.Duplicate, receipt.Instance = true, true, answer.Other
@@ -205,14 +228,11 @@ func (i *Intake) complete(ctx context.Context, m *intake.Message) (ports.Receipt
 // was taken by another message meanwhile.
 func (i *Intake) settle(ctx context.Context, m *intake.Message) (lane.Answer, error) {
 	for try := 1; ; try++ {
-		routed, err := i.Router.Find(ctx, []*intake.Message{m})
-		if err != nil {
+		routed, err := i.finds.Ask(ctx, m.Inbox.Tenant, m)
+		if err := cmp.Or(err, routed.Err); err != nil {
 			return lane.Answer{}, err
 		}
-		if routed[0].Err != nil {
-			return lane.Answer{}, routed[0].Err
-		}
-		answer, err := i.Router.Await(ctx, m, routed[0], false)
+		answer, err := i.Router.Await(ctx, m, routed, false)
 		if err == nil && len(answer.Events) > 0 && answer.Events[0] == step.Unmatched {
 			if try < attempts {
 				continue

@@ -102,11 +102,11 @@ func (i *Intake) Broadcast(ctx context.Context, tenant, name string, in ports.In
 	if err != nil {
 		return ports.Receipt{}, fault.BodyUndecodable.With("the payload cannot be kept: %w", err)
 	}
-	now, channel := i.Clock.Now(), "signal:"+name
+	channel := "signal:" + name
 	return i.accept(ctx, ports.Message{
 		InboxRef: ports.InboxRef{Tenant: tenant, Channel: channel, Event: ports.NewKey(tenant, channel, string(m.EventID))},
 		EventID:  m.EventID, Kind: ports.KindSignal, Name: ports.NewKey("signal", name), Payload: payload,
-		Accepted: now, NextAttempt: now.Add(i.Recovery),
+		Accepted: i.Clock.Now(),
 	})
 }
 

@@ -1,12 +1,16 @@
 package replica_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
@@ -107,5 +111,65 @@ func TestAReplyMatchesTheCloudEventItAnswers(t *testing.T) {
 	}
 	if got["ce-type"] != "answered" || got["ce-specversion"] != "1.0" || got["ce-source"] != "/sutra/m/p" || got["ce-id"] == "" || got["X-Own"] != "1" {
 		t.Errorf("headers %v", got)
+	}
+}
+
+// gated is a store that starts no instance before its gate is open.
+type gated struct {
+	ports.Store
+	open chan struct{}
+}
+
+func (g gated) Instances() ports.Instances { return gatedInstances{g.Store.Instances(), g.open} }
+
+type gatedInstances struct {
+	ports.Instances
+	open chan struct{}
+}
+
+func (g gatedInstances) Start(ctx context.Context, all []ports.NewInstance) []ports.Answer {
+	<-g.open
+	return g.Instances.Start(ctx, all)
+}
+
+// counting counts the instances that were started.
+type counting struct {
+	ports.Blind
+	started atomic.Int64
+}
+
+func (c *counting) Count(name string, n int64, _ ...string) {
+	if name == "sutra_instances_started_total" {
+		c.started.Add(n)
+	}
+}
+
+// A burst that this replica has no room for is driven as soon as there is somebody who can, not when it looks abandoned.
+func TestABurstIsDrivenWithoutWaitingForItsRecovery(t *testing.T) {
+	const burst = 3 * 256 // the room of a channel, and more
+	open, watch := make(chan struct{}), &counting{}
+	e := runOn(t, func(s ports.Store) ports.Store { return gated{s, open} }, watch,
+		"  - {name: later, transport: http, ack-mode: on-persist, auth: {scheme: none}}\n",
+		process("p", start("p", "later"), `<endEvent id="p-1"/>`))
+	var senders sync.WaitGroup
+	for range 16 {
+		senders.Go(func() {
+			for range burst / 16 {
+				in := e.incoming(`{"key": 1}`)
+				in.Channel = "later"
+				if r, err := e.Intake.Take(t.Context(), in); err != nil || !r.Durable {
+					t.Errorf("got %+v, %v; want it durable", r, err)
+				}
+			}
+		})
+	}
+	senders.Wait()
+	close(open)
+	opened := time.Now()
+	for watch.started.Load() < burst {
+		if time.Since(opened) > 20*time.Second {
+			t.Fatalf("%d of %d were started in 20 s", watch.started.Load(), burst)
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }

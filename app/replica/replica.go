@@ -90,7 +90,7 @@ func New(d Deps) *Replica {
 	r.Intake = intake.New(intake.Deps{
 		Served: r.served, Lanes: r.lanes, Inbox: s.Inbox(), Correlation: s.Correlation(), Clock: s.Clock(), IDs: d.IDs, Secrets: d.Secrets,
 		Watch: d.Watch, Log: d.Log, ReplyTimeout: c.ReplyTimeout, MaxPayload: c.MaxPayload, Recovery: c.InboxRecovery,
-		Drive: func(m ports.Message) { r.inbox.Drive(m) },
+		Reserve: func(m ports.Message) (bool, func(bool)) { return r.inbox.Reserve(m) },
 	})
 	r.inbox = worker.NewInbox(worker.InboxDeps{
 		Inbox: s.Inbox(), Correlation: s.Correlation(), Served: r.served, Router: r.Intake.Router, Lanes: r.lanes, Clock: s.Clock(), IDs: d.IDs,

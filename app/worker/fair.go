@@ -12,25 +12,53 @@ import (
 type fair struct {
 	most int // rows of one channel
 
-	mu   sync.Mutex
-	rows map[string][]ports.Message
-	turn []string // the channels that have rows, next first
+	mu       sync.Mutex
+	reserved map[string]int // places of rows to come
+	rows     map[string][]ports.Message
+	turn     []string // the channels that have rows, next first
 }
 
-// put takes a row; false: its channel has no room.
-func (f *fair) put(m ports.Message) bool {
+func newFair(most int) *fair {
+	return &fair{most: most, reserved: map[string]int{}, rows: map[string][]ports.Message{}}
+}
+
+func lineOf(m ports.Message) string { return m.Tenant + " " + m.Channel }
+
+// reserve keeps a place for a row to come; false: its channel has no room.
+func (f *fair) reserve(m ports.Message) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	channel := m.Tenant + " " + m.Channel
-	waiting := f.rows[channel]
-	if len(waiting) >= f.most {
+	channel := lineOf(m)
+	if len(f.rows[channel])+f.reserved[channel] >= f.most {
 		return false
 	}
-	if len(waiting) == 0 {
+	f.reserved[channel]++
+	return true
+}
+
+// release gives a place back.
+func (f *fair) release(m ports.Message) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.free(lineOf(m))
+}
+
+// put takes a row to its place.
+func (f *fair) put(m ports.Message) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	channel := lineOf(m)
+	f.free(channel)
+	if len(f.rows[channel]) == 0 {
 		f.turn = append(f.turn, channel)
 	}
-	f.rows[channel] = append(waiting, m)
-	return true
+	f.rows[channel] = append(f.rows[channel], m)
+}
+
+func (f *fair) free(channel string) {
+	if f.reserved[channel]--; f.reserved[channel] == 0 {
+		delete(f.reserved, channel)
+	}
 }
 
 // take answers at most n rows, one of each channel in turn and each channel's in their order. full says that there were as many.

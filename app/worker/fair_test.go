@@ -8,16 +8,30 @@ import (
 )
 
 func TestAFloodedChannelFillsItsOwnRoomAlone(t *testing.T) {
-	f := fair{most: 10, rows: map[string][]ports.Message{}}
+	f := newFair(10)
 	row := func(tenant, channel string, n int) ports.Message {
 		return ports.Message{InboxRef: ports.InboxRef{Tenant: tenant, Channel: channel}, Position: int64(n)}
 	}
+	put := func(m ports.Message) bool {
+		there := f.reserve(m)
+		if there {
+			f.put(m)
+		}
+		return there
+	}
+	if !f.reserve(row("a", "hot", 0)) {
+		t.Fatal("no room from the start")
+	}
 	for n := range 20 {
-		if got, want := f.put(row("a", "hot", n)), n < 10; got != want {
+		if got, want := put(row("a", "hot", n)), n < 9; got != want {
 			t.Fatalf("row %d: got %v, want %v", n, got, want)
 		}
 	}
-	if !f.put(row("a", "calm", 1)) || !f.put(row("b", "hot", 1)) {
+	f.release(row("a", "hot", 0))
+	if !put(row("a", "hot", 9)) || put(row("a", "hot", 10)) {
+		t.Fatal("a place given back is not one place")
+	}
+	if !put(row("a", "calm", 1)) || !put(row("b", "hot", 1)) {
 		t.Fatal("another channel, or another tenant's of the same name, found no room")
 	}
 	rows, full := f.take(5)

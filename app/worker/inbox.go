@@ -41,7 +41,7 @@ type InboxDeps struct {
 type Inbox struct {
 	InboxDeps
 	bell   loop.Bell
-	pushed fair
+	pushed *fair
 	kept   chan keptAsk
 }
 
@@ -53,17 +53,27 @@ type keptAsk struct {
 
 // NewInbox makes an inbox worker.
 func NewInbox(d InboxDeps) *Inbox {
-	return &Inbox{InboxDeps: d, bell: loop.NewBell(), pushed: fair{most: d.Batch, rows: map[string][]ports.Message{}}, kept: make(chan keptAsk, d.Batch)}
+	return &Inbox{InboxDeps: d, bell: loop.NewBell(), pushed: newFair(d.Batch), kept: make(chan keptAsk, d.Batch)}
 }
 
 // Wake makes the worker look at once: a step on this replica has written deliveries.
 func (w *Inbox) Wake() { w.bell.Ring() }
 
-// Drive takes a row that was just made durable. Without room it is left to the poll, which finds it by its age. A row of a stream is
-// left to the database, which alone knows whose turn it is.
-func (w *Inbox) Drive(m ports.Message) {
-	if m.Stream != "" || w.pushed.put(m) {
-		w.bell.Ring()
+// Reserve is asked before a message is made durable: here says that this replica will drive it, and nobody else needs to look for a
+// while. Without room, and of a stream, of which the database alone knows whose turn it is, the message is for whoever finds it there
+// first. settled has to be told whether it is durable.
+func (w *Inbox) Reserve(m ports.Message) (here bool, settled func(durable bool)) {
+	here = m.Stream == "" && w.pushed.reserve(m)
+	return here, func(durable bool) {
+		switch {
+		case here && durable:
+			w.pushed.put(m)
+		case here:
+			w.pushed.release(m)
+		}
+		if durable {
+			w.bell.Ring()
+		}
 	}
 }
 

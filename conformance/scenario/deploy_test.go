@@ -305,7 +305,28 @@ func newLoad(t *testing.T, replicas []*scenario.Replica) *load {
 	return l
 }
 
-func (l *load) run(d time.Duration) { time.Sleep(d) }
+// run lets the load go on for a while, and for as long as it takes until every replica has started something sent since.
+func (l *load) run(d time.Duration) {
+	l.t.Helper()
+	began := time.Now()
+	time.Sleep(d)
+	for late := began.Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		asked := map[string]bool{}
+		l.mu.Lock()
+		for _, o := range l.started {
+			if o.sent.After(began) {
+				asked[o.replica] = true
+			}
+		}
+		l.mu.Unlock()
+		if len(asked) == len(l.replicas) {
+			return
+		}
+		if time.Now().After(late) {
+			l.t.Fatalf("since %v only %v have started something", began, asked)
+		}
+	}
+}
 
 func (l *load) stop() { l.stopped.Store(true); l.wg.Wait() }
 

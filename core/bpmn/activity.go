@@ -65,10 +65,10 @@ func (c *compiler) activity(n *Node, e *element) {
 			c.refuse(e, fault.ModelAttribute, "%s=%q is not executed; only 1 is", quantity, q)
 		}
 	}
-	if n.Kind == EventProcess { // mappings, keys and loops of one are never read, and so refused
+	c.mappings(n, e)
+	if n.Kind == EventProcess { // keys and loops of one are never read, and so refused
 		return
 	}
-	c.mappings(n, e)
 	n.Loop = c.loop(e)
 	n.Aliases = c.aliases(e)
 	switch n.Kind {
@@ -159,7 +159,7 @@ func (c *compiler) userHeaders(e *element) []Header {
 			headers = append(headers, Header{name, v})
 		}
 	}
-	for _, name := range []string{"assignee", "candidateUsers", "candidateGroups", "formKey", "dueDate", "followUpDate", "priority"} {
+	for _, name := range []string{"assignee", "candidateUsers", "candidateGroups", "formKey", "formRef", "dueDate", "followUpDate", "priority"} {
 		add(e, c.attr(e, camundaSpace, name), name)
 	}
 	for _, part := range []struct {
@@ -236,7 +236,14 @@ func (c *compiler) decision(e *element) *Task {
 	if ref == nil {
 		return nil
 	}
-	return &Task{How: Decision, Decision: ref, Result: c.resultVariable(e)}
+	t := &Task{How: Decision, Decision: ref, Result: c.resultVariable(e)}
+	if how, found := e.find(camundaSpace, "mapDecisionResult"); found {
+		t.Rows = RowsAs(how)
+		if !contains([]RowsAs{SingleEntry, SingleResult, CollectEntries, ResultList}, t.Rows) {
+			c.refuse(e, fault.ModelAttribute, "mapDecisionResult=%q means nothing; write singleEntry, singleResult, collectEntries or resultList", how)
+		}
+	}
+	return t
 }
 
 func (c *compiler) script(e *element) *Task {
@@ -268,6 +275,13 @@ func (c *compiler) adHoc(e *element) *AdHocSpec {
 	}
 	if x := e.extension(zeebeSpace, "adHoc"); x != nil {
 		spec.Elements = c.optional(x, x.get("activeElementsCollection"))
+		spec.Output, spec.Element = c.name(x, x.get("outputCollection")), c.optional(x, x.get("outputElement"))
+		if (spec.Output == "") != (spec.Element == nil) {
+			c.refuse(x, fault.ModelAttribute, "it has an outputCollection or an outputElement alone; give it both, or neither")
+		}
+		if spec.Element != nil && plainName(spec.Element.Source) {
+			spec.Declares = spec.Element.Source
+		}
 	}
 	return spec
 }

@@ -49,7 +49,7 @@ func (c *compiler) event(n *Node, e *element) {
 
 // startForm notes a form that other engines show before they start a process.
 func (c *compiler) startForm(e *element) {
-	if c.attr(e, camundaSpace, "formKey") != "" {
+	if c.attr(e, camundaSpace, "formKey")+c.attr(e, camundaSpace, "formRef") != "" {
 		c.note(e, "the form has no effect here: whoever starts the process brings its variables")
 	}
 	if form := e.extension(zeebeSpace, "formDefinition"); form != nil {
@@ -92,6 +92,7 @@ func (c *compiler) definition(e *element) (*element, EventKind) {
 			c.refuse(e, fault.ModelElement, "it refers to the event definition %q, which this file does not have", ref.content())
 			continue
 		}
+		target.used = true
 		found = append(found, target)
 	}
 	if len(found) == 0 {
@@ -120,12 +121,17 @@ func (c *compiler) about(n *Node, at *element, kind EventKind) *Event {
 		if root := c.root(at, at.get("signalRef"), "signal"); root != nil {
 			ev.Name = c.text(root, root.get("name"))
 		}
+		if n.Kind == EndEvent || n.Kind == ThrowEvent {
+			for _, x := range at.extensions(camundaSpace, "in") {
+				n.Inputs = append(n.Inputs, c.passed(x)...)
+			}
+		}
 		if ev.Name == nil {
 			c.refuse(at, fault.ModelElement, "it names no signal; give it a signalRef to a signal with a name")
 		}
 	case Error:
 		if root := c.root(at, at.get("errorRef"), "error"); root != nil {
-			ev.Code = c.text(root, root.get("errorCode"))
+			ev.Code, ev.Says = c.text(root, root.get("errorCode")), c.text(root, c.attr(root, camundaSpace, "errorMessage"))
 		}
 		ev.CodeTo, ev.MessageTo = c.attr(at, camundaSpace, "errorCodeVariable"), c.attr(at, camundaSpace, "errorMessageVariable")
 	case Escalation:

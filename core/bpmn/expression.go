@@ -48,21 +48,72 @@ func (r *reader) feelAt(e *element, source string) bool {
 	return r.notJUEL(e, source)
 }
 
+// notJUEL refuses text that begins as a JUEL expression does.
 func (r *reader) notJUEL(e *element, source string) bool {
-	inner, found := strings.CutPrefix(strings.TrimSpace(source), "${")
-	if !found {
-		inner, found = strings.CutPrefix(strings.TrimSpace(source), "#{")
-	}
-	if !found {
+	text := strings.TrimSpace(source)
+	return !strings.HasPrefix(text, "${") && !strings.HasPrefix(text, "#{") || r.noJUEL(e, text)
+}
+
+// noJUEL refuses text that has JUEL expressions anywhere: what another engine would put in their place is not known here.
+func (r *reader) noJUEL(e *element, source string) bool {
+	source = strings.TrimSpace(source)
+	if !juel.MatchString(source) {
 		return true
 	}
-	r.refuse(e, fault.ModelLanguage, "%q is no FEEL expression; write = %s", source, fromJUEL(strings.TrimSuffix(inner, "}")))
+	r.refuse(e, fault.ModelLanguage, "%q is no FEEL expression; write = %s", source, fromJUEL(source))
 	return false
 }
 
-// fromJUEL guesses what a JUEL expression is in FEEL, for a message.
+// juel is a JUEL expression within a text, closed or not.
+var juel = regexp.MustCompile(`[$#]\{([^}]*)\}?`)
+
+// fromJUEL guesses what text with JUEL expressions is in FEEL, for a message: what stands between them is joined to them.
 func fromJUEL(text string) string {
-	return strings.NewReplacer("==", "=", "&&", " and ", "||", " or ", "'", `"`, "!=", "!=", "!", "not ").Replace(strings.TrimSpace(text))
+	var parts []string
+	expressions := juel.FindAllStringSubmatchIndex(text, -1)
+	end := 0
+	for _, at := range expressions {
+		if at[0] > end {
+			parts = append(parts, strconv.Quote(text[end:at[0]]))
+		}
+		inner := feelOf(text[at[2]:at[3]])
+		if len(text) > at[1]-at[0] {
+			inner = "string(" + inner + ")"
+		}
+		parts, end = append(parts, inner), at[1]
+	}
+	if end < len(text) {
+		parts = append(parts, strconv.Quote(text[end:]))
+	}
+	return strings.Join(parts, " + ")
+}
+
+func feelOf(juel string) string {
+	text := strings.TrimSpace(juel)
+	for _, change := range juelForms {
+		text = change.form.ReplaceAllString(text, change.feel)
+	}
+	return text
+}
+
+// juelForms are forms of JUEL and what they are in FEEL.
+var juelForms = []struct {
+	form *regexp.Regexp
+	feel string
+}{
+	{regexp.MustCompile(`'([^']*)'`), `"$1"`},
+	{regexp.MustCompile(`execution\.getVariable\(\s*"(\w+)"\s*\)`), `$1`},
+	{regexp.MustCompile(`\s*(?:&&|\band\b)\s*`), ` and `},
+	{regexp.MustCompile(`\s*(?:\|\||\bor\b)\s*`), ` or `},
+	{regexp.MustCompile(`\s*(?:==|\beq\b)\s*`), ` = `},
+	{regexp.MustCompile(`\s*(?:!=|\bne\b)\s*`), ` != `},
+	{regexp.MustCompile(`\s*\bgt\b\s*`), ` > `},
+	{regexp.MustCompile(`\s*\blt\b\s*`), ` < `},
+	{regexp.MustCompile(`\s*\bge\b\s*`), ` >= `},
+	{regexp.MustCompile(`\s*\ble\b\s*`), ` <= `},
+	{regexp.MustCompile(`\bempty\s+([\w.]+)`), `($1 = null)`},
+	{regexp.MustCompile(`(?:!|\bnot\b)\s*\(([^()]*)\)`), `not($1)`},
+	{regexp.MustCompile(`(?:!|\bnot\s)\s*([\w.]+)`), `not($1)`},
 }
 
 // xpathData is how the standard's XPath functions read data.
@@ -85,7 +136,7 @@ func (r *reader) text(e *element, source string) *Text {
 		return nil
 	}
 	if !strings.HasPrefix(source, "=") {
-		if !r.notJUEL(e, source) {
+		if !r.noJUEL(e, source) {
 			return nil
 		}
 		return &Text{Literal: source}

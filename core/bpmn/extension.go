@@ -220,7 +220,9 @@ func (c *compiler) mapping(m *element) Mapping {
 // parameter reads a camunda parameter: text, a list or a map.
 func (c *compiler) parameter(m *element) Mapping {
 	out := Mapping{Target: c.name(m, m.get("name"))}
-	if m.in(camundaSpace, "script") != nil {
+	if script := m.in(camundaSpace, "script"); script != nil {
+		script.get("scriptFormat")
+		script.get("resource")
 		c.refuse(m, fault.ModelLanguage, "a script in a parameter is not run here; write = and a FEEL expression")
 		return out
 	}
@@ -251,8 +253,11 @@ func (c *compiler) parameterSource(m *element) (source string, computed bool) {
 		return "{" + strings.Join(items, ", ") + "}", true
 	}
 	text := m.content()
-	c.notJUEL(m, text)
-	return text, strings.HasPrefix(text, "=")
+	if strings.HasPrefix(text, "=") {
+		return text, true
+	}
+	c.noJUEL(m, text)
+	return text, false
 }
 
 func (c *compiler) parameterItem(m *element) string {

@@ -174,6 +174,7 @@ type Event struct {
 	Kind      EventKind
 	Name      *Text // message, signal: its name; link: literal
 	Code      *Text // error, escalation: nil catches every code
+	Says      *Text // error: the message that goes with it when it is thrown
 	Timer     *TimerSpec
 	Condition *Expression
 	Activity  *Node       // compensation: activityRef, or nil
@@ -280,6 +281,17 @@ const (
 	Wait     How = "wait"     // a message
 )
 
+// RowsAs is what becomes of the rows of a decision's result, each a context of outputs by name.
+type RowsAs string
+
+// The forms in which a decision's result may be wanted.
+const (
+	SingleEntry    RowsAs = "singleEntry"    // the one output of the one row
+	SingleResult   RowsAs = "singleResult"   // the one row
+	CollectEntries RowsAs = "collectEntries" // the one output of each row
+	ResultList     RowsAs = "resultList"     // the rows
+)
+
 // Task is how a task works.
 type Task struct {
 	How      How
@@ -287,6 +299,7 @@ type Task struct {
 	Decision *Text
 	Template string
 	Params   []Mapping
+	Rows     RowsAs // decisions: in which form the result is wanted; empty: as DMN has it
 	Result   string // the variable that takes the result; empty: merged
 	Topic    *Text
 	Retries  *Text
@@ -332,7 +345,10 @@ type AdHocSpec struct {
 	Elements   *Expression // the ids to start; nil: every node without incoming flow
 	Sequential bool
 	Done       *Expression
-	LetEnd     bool // cancelRemainingInstances = false
+	LetEnd     bool        // cancelRemainingInstances = false
+	Output     string      // output collection
+	Element    *Expression // output element: what one path gives
+	Declares   string      // a plain name that Element is, declared in the scope
 }
 
 // Reply is q:reply.

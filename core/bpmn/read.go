@@ -18,7 +18,7 @@ type Limits struct {
 // Read reads one file. It answers all findings at once, sorted; the model is nil when one of them is an error. A file whose
 // processes are all marked not executable is a model without processes, and a warning.
 func Read(file string, data []byte, limits Limits) (*Model, []lint.Finding) {
-	r := &reader{file: file, roots: map[string]*element{}, objects: map[string]string{}, stores: map[string]bool{}, ids: map[string]int{}}
+	r := &reader{file: file, roots: map[string]*element{}, objects: map[string]string{}, stores: map[string]bool{}, ids: map[string]int{}, foreign: map[string]bool{}}
 	trees, bad := parse(data, limits.withDefaults())
 	if bad != nil {
 		r.report(lint.Error, &element{line: bad.line}, bad.code, "%s", bad.text)
@@ -28,6 +28,7 @@ func Read(file string, data []byte, limits Limits) (*Model, []lint.Finding) {
 	for _, p := range r.processes(trees) {
 		m.Processes = append(m.Processes, r.process(p))
 	}
+	r.unreadRoots(trees)
 	lint.Sort(r.findings)
 	if lint.Refused(r.findings) {
 		return nil, r.findings
@@ -44,11 +45,12 @@ type reader struct {
 	stores   map[string]bool     // references to data stores
 	ids      map[string]int      // lines
 	names    []string            // of several words, known to expressions
+	foreign  map[string]bool     // namespaces passed over, which were said
 }
 
 func (r *reader) report(level lint.Level, e *element, code fault.Code, format string, args ...any) {
 	f := lint.Finding{Level: level, Code: code, File: r.file, Line: e.line, Text: fmt.Sprintf(format, args...)}
-	f.Element = prefix(e.space) + e.name
+	f.Element = e.title()
 	for _, a := range e.attrs {
 		if a.space == "" && a.name == "id" {
 			f.ID = a.value
@@ -118,6 +120,7 @@ func (r *reader) root(at *element, reference, name string) *element {
 		r.refuse(at, fault.ModelElement, "it refers to %s %q, which this file does not have; add it or correct the reference", name, reference)
 		return nil
 	}
+	e.used = true
 	return e
 }
 
@@ -276,8 +279,7 @@ func (c *compiler) connect() {
 			c.refuse(e, fault.ModelFlow, "it crosses the border of a process or sub-process; end it inside")
 			continue
 		}
-		c.claim(e, e.id())
-		f := c.flow(e.id(), from, to)
+		f := c.flow(c.flowID(e, from, to), from, to)
 		if cond := e.child("conditionExpression"); cond != nil {
 			f.Condition = c.expression(cond, cond.content())
 			c.conditional[f] = true
@@ -286,6 +288,19 @@ func (c *compiler) connect() {
 	for _, n := range c.p.Nodes {
 		c.defaultFlow(n, c.elements[n])
 	}
+}
+
+// flowID is the id of a sequence flow. The standard lets it be missing; then the ends name it, in letters that no id of XML has.
+func (c *compiler) flowID(e *element, from, to *Node) string {
+	id := e.id()
+	if id == "" {
+		id = from.ID + ">" + to.ID
+		for n := 2; c.p.flows[id] != nil; n++ {
+			id = fmt.Sprintf("%s>%s#%d", from.ID, to.ID, n)
+		}
+	}
+	c.claim(e, id)
+	return id
 }
 
 func (c *compiler) flow(id string, from, to *Node) *Flow {

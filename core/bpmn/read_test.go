@@ -1,6 +1,8 @@
 package bpmn_test
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +44,49 @@ func TestReadsWhatToolsWrite(t *testing.T) {
 		if n := m.Processes[0].Node("x"); n == nil || n.Name != "grün" {
 			t.Errorf("%s: node x is %+v", name, n)
 		}
+	}
+}
+
+// The standard lets a sequence flow be without id: its ends name it, also where two lead the same way.
+func TestFlowsMayBeWithoutID(t *testing.T) {
+	p := mustRead(t, within(`<exclusiveGateway id="x"/><sequenceFlow sourceRef="x" targetRef="after"><conditionExpression>a</conditionExpression></sequenceFlow><sequenceFlow sourceRef="x" targetRef="after"/>`)).Processes[0]
+	for id, conditional := range map[string]bool{"x>after": true, "x>after#2": false} {
+		if f := p.Flow(id); f == nil || (f.Condition != nil) != conditional {
+			t.Errorf("%s is %+v", id, f)
+		}
+	}
+}
+
+// Engines of one family have their words in namespaces of their own; messages spell them as the file does.
+func TestNamespacesOfTheFamilyAreOne(t *testing.T) {
+	for spelled, space := range map[string]string{
+		"camunda:": "http://camunda.org/schema/1.0/bpmn", "activiti:": "http://activiti.org/bpmn", "flowable:": "http://flowable.org/bpmn",
+		"operaton:": "http://operaton.org/schema/1.0/bpmn",
+	} {
+		task := `<userTask id="x" xmlns:e="` + space + `" e:assignee="eve" e:wish="1"/>`
+		m, findings := read(within(strings.Replace(task, ` e:wish="1"`, "", 1)))
+		if m == nil || len(m.Processes[0].Node("x").Task.Headers) != 1 {
+			t.Errorf("%s %v", spelled, findings)
+		}
+		if _, findings = read(within(task)); len(findings) == 0 || !strings.HasPrefix(findings[0].Text, spelled+"wish ") {
+			t.Errorf("%s is said as %v", spelled, findings)
+		}
+	}
+}
+
+// What stands in a namespace that means nothing is said once, however often it stands there.
+func TestForeignNamespacesAreNoted(t *testing.T) {
+	_, findings := read(within(`<task id="x" xmlns:v="http://vendor" v:color="red">` + ext(`<v:meta/><v:meta/>`) + `</task>`))
+	if len(findings) != 2 || findings[0].Level != lint.Note && findings[1].Level != lint.Note || !strings.Contains(findings[0].Text+findings[1].Text, `"http://vendor"`) {
+		t.Errorf("%v", findings)
+	}
+}
+
+// What is no attribute of BPMN was meant to be one, as tools write none: it is said.
+func TestSlipsOfThePenAreSaid(t *testing.T) {
+	_, findings := read(within(`<boundaryEvent id="x" attachedToRef="after" cancelActivty="false">` + timer + `</boundaryEvent>`))
+	if !slices.ContainsFunc(findings, func(f lint.Finding) bool { return f.Level == lint.Warning && strings.Contains(f.Text, "cancelActivty") }) {
+		t.Errorf("%v", findings)
 	}
 }
 
@@ -143,25 +188,93 @@ func TestRefusedConditionsAreNotMissing(t *testing.T) {
 	}
 }
 
+// What is refused as JUEL is said in FEEL, with what stands around it.
+func TestJUELIsAnsweredInFEEL(t *testing.T) {
+	for juel, want := range map[string]string{
+		"${a == 'b' && c}": `a = "b" and c`, "${!a || not b.c or !(d != 1)}": `not(a) or not(b.c) or not(d != 1)`, "${empty a and b ge 3}": `(a = null) and b >= 3`,
+		"${note}": `note`, "${execution.getVariable('a')}": `a`, "Dear ${name}": `"Dear " + string(name)`, "#{a}-${b}!": `string(a) + "-" + string(b) + "!"`,
+	} {
+		_, findings := read(within(`<task id="x">` + ext(`<camunda:inputOutput><camunda:inputParameter name="a"><![CDATA[`+juel+`]]></camunda:inputParameter></camunda:inputOutput>`) + `</task>`))
+		if len(findings) == 0 || !strings.HasSuffix(findings[0].Text, "; write = "+want) {
+			t.Errorf("%s: %v", juel, findings)
+			continue
+		}
+		if m, findings := read(within(`<scriptTask id="x"><script><![CDATA[` + want + `]]></script></scriptTask>`)); m == nil {
+			t.Errorf("what is advised for %s does not read: %v", juel, findings)
+		}
+	}
+}
+
 func TestRepeatingIntervals(t *testing.T) {
+	january := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
 	for text, want := range map[string]bpmn.Cycle{
 		"R3/PT10M": {Repeats: 3, Period: "PT10M"}, "R/P1M": {Repeats: -1, Period: "P1M"}, "PT5S": {Repeats: -1, Period: "PT5S"},
 		"R/P1M1D": {Repeats: -1, Period: "P1M1D"}, "0 0 9 ? * MON-FRI": {Repeats: -1, Period: "0 0 9 ? * MON-FRI"}, "@daily": {Repeats: -1, Period: "@daily"},
-		"R2/2026-01-31T00:00:00Z/P1D": {Repeats: 2, Start: time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC), Period: "P1D"},
+		"R2/2026-01-31T00:00:00Z/P1D":                  {Repeats: 2, Anchor: january, Period: "P1D"},
+		"R/PT1H/2026-01-31T00:00:00Z":                  {Repeats: -1, Anchor: january, Period: "-PT1H"},
+		"R3/2026-01-31T00:00:00Z/2026-02-01T00:00:30Z": {Repeats: 3, Anchor: january, Period: "P1DT30S"},
+		"R/2026-01-31T01:00:00@Europe/Paris/P1D":       {Repeats: -1, Anchor: january, Period: "P1D"},
+		"R/P1D/2026-01-31T01:00:00@Europe/Paris":       {Repeats: -1, Anchor: january, Period: "-P1D"},
 	} {
 		if got, err := bpmn.ParseCycle(text); err != nil || got != want {
 			t.Errorf("%s: %+v %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "R", "R-1/PT1S", "Rx/PT1S", "R3/PT0S", "R3/-PT1S", "R/a/b/c", "0 0 * * *", "0 0 9 * * 1"} {
+	for _, text := range []string{
+		"", "R", "R-1/PT1S", "Rx/PT1S", "R3/PT0S", "R3/-PT1S", "R/a/b/c", "R/-PT1H/2026-01-31T00:00:00Z", "R/2026-01-31/2026-01-31", "R/2026-02-01/2026-01-31", "R/PT1H/PT1H",
+		"R/2026-01-31T00:00:00Z/", "2026-01-31", "0 0 * * *", "0 0 9 * * 1",
+	} {
 		if got, err := bpmn.ParseCycle(text); err == nil {
 			t.Errorf("%q was read as %+v", text, got)
 		}
 	}
 	c := bpmn.Cycle{Period: "P1M"}
-	january := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
 	if got, place, _ := c.After(january, january.AddDate(0, 0, 40)); got.Format("2006-01-02") != "2026-03-31" || place != 2 {
 		t.Errorf("two months after the 31st of January is %v: it drifted", got)
+	}
+}
+
+// A cycle that has an anchor comes at the times that its anchor says, whenever it is armed: those before are over.
+func TestAnchoredCycles(t *testing.T) {
+	for _, c := range []struct{ text, now, due, left, then string }{
+		{"R3/2026-01-01T00:00:00Z/PT1H", "2025-12-31T00:00:00Z", "2026-01-01T00:00:00Z", "3", "2026-01-01T01:00:00Z"},
+		{"R3/2026-01-01T00:00:00Z/PT1H", "2026-01-01T00:30:00Z", "2026-01-01T01:00:00Z", "2", "2026-01-01T02:00:00Z"},
+		{"R3/2026-01-01T00:00:00Z/PT1H", "2026-01-01T02:00:00Z", "", "0", ""},
+		{"R3/2026-01-01T00:00:00Z/2026-01-01T01:00:00Z", "2026-01-01T00:30:00Z", "2026-01-01T01:00:00Z", "2", "2026-01-01T02:00:00Z"},
+		{"R/2026-01-01T00:00:00Z/PT1H", "2026-01-01T02:00:00Z", "2026-01-01T03:00:00Z", "-1", "2026-01-01T04:00:00Z"},
+		{"R/PT1H/2026-01-01T00:00:00Z", "2025-12-31T20:30:00Z", "2025-12-31T21:00:00Z", "4", "2025-12-31T22:00:00Z"},
+		{"R2/PT1H/2026-01-01T00:00:00Z", "2025-12-31T20:30:00Z", "2025-12-31T23:00:00Z", "2", "2026-01-01T00:00:00Z"},
+		{"R/PT1H/2026-01-01T00:00:00Z", "2025-12-31T23:30:00Z", "2026-01-01T00:00:00Z", "1", ""},
+		{"R/PT1H/2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "", "0", ""},
+		{"R/P1M/2026-03-31T00:00:00Z", "2026-02-01T00:00:00Z", "2026-02-28T00:00:00Z", "2", "2026-03-31T00:00:00Z"},
+		{"R/PT1S/9999-12-31T23:59:59Z", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z", "251635075199", "2026-01-01T00:00:02Z"},
+		{"R0/2026-01-01T00:00:00Z/PT1H", "2025-12-31T00:00:00Z", "", "0", ""},
+	} {
+		show := func(at time.Time) string {
+			if at.IsZero() {
+				return ""
+			}
+			return at.Format(time.RFC3339)
+		}
+		now, err := time.Parse(time.RFC3339, c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cycle, err := bpmn.ParseCycle(c.text)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		due, left, err := cycle.First(now)
+		if err != nil || show(due) != c.due || strconv.FormatInt(left, 10) != c.left {
+			t.Errorf("%s at %s: due %s, %d left, %v", c.text, c.now, show(due), left, err)
+		}
+		if c.due == "" {
+			continue
+		}
+		if then, _, err := cycle.After(cycle.Anchor, due); err != nil || c.then != "" && show(then) != c.then || c.then == "" && !then.IsZero() {
+			t.Errorf("%s after %s: %s, %v", c.text, c.due, show(then), err)
+		}
 	}
 }
 

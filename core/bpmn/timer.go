@@ -10,14 +10,15 @@ import (
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
-// Cycle is how a timer repeats: an ISO 8601 repeating interval, R[n]/[start/]period, or a cron expression.
+// Cycle is how a timer repeats: an ISO 8601 repeating interval, or a cron expression.
 type Cycle struct {
 	Repeats int64     // -1: without end
-	Start   time.Time // zero: one period after it is armed
-	Period  string    // ISO 8601 duration, or a cron expression
+	Anchor  time.Time // from where the times are counted; zero: from where it is armed, of which the first is one period away
+	Period  string    // ISO 8601 duration, or a cron expression; negative: counted back from the anchor, which is the last time
 }
 
-// ParseCycle reads a repeating interval, or a cron expression. A duration alone repeats without end.
+// ParseCycle reads a repeating interval, R[n]/ and a period, a start and a period, a period and an end, or a start and an end; or a cron
+// expression. A duration alone repeats without end.
 func ParseCycle(text string) (Cycle, error) {
 	text = strings.TrimSpace(text)
 	c := Cycle{Repeats: -1, Period: text}
@@ -25,36 +26,67 @@ func ParseCycle(text string) (Cycle, error) {
 		_, err := ParseCron(text)
 		return c, err
 	}
-	parts := strings.Split(text, "/")
-	if count, repeats := strings.CutPrefix(parts[0], "R"); repeats {
-		if count != "" {
+	interval := text
+	if head, rest, found := strings.Cut(text, "/"); found && strings.HasPrefix(head, "R") {
+		if count := head[1:]; count != "" {
 			n, err := strconv.ParseInt(count, 10, 32)
 			if err != nil || n < 0 {
 				return Cycle{}, fmt.Errorf("%q: the number of repeats is not a whole number", text)
 			}
 			c.Repeats = n
 		}
-		parts = parts[1:]
+		interval = rest
 	}
-	if len(parts) == 2 {
-		start, err := ParseInstant(parts[0])
-		if err != nil {
-			return Cycle{}, err
-		}
-		c.Start, parts = start, parts[1:]
+	if err := c.interval(interval); err != nil {
+		return Cycle{}, err
 	}
-	if len(parts) != 1 {
-		return Cycle{}, fmt.Errorf("%q is no repeating interval: write R[n]/[start/]period, as R3/PT10M", text)
-	}
-	period, err := ParsePeriod(parts[0])
+	period, err := ParsePeriod(strings.TrimPrefix(c.Period, "-"))
 	if err != nil {
 		return Cycle{}, err
 	}
 	if later, err := period.After(time.Unix(0, 0), 1); err != nil || !later.After(time.Unix(0, 0)) {
 		return Cycle{}, fmt.Errorf("%q: the period has to be longer than nothing", text)
 	}
-	c.Period = parts[0]
 	return c, nil
+}
+
+// interval reads what repeats.
+func (c *Cycle) interval(text string) error {
+	first, second := cutInterval(text)
+	var err error
+	switch {
+	case strings.HasPrefix(first, "-"):
+		return fmt.Errorf("%q: the period has to be longer than nothing", text)
+	case second == "":
+		c.Period = first
+	case strings.HasPrefix(first, "P"):
+		c.Period = "-" + first
+		c.Anchor, err = ParseInstant(second)
+	default:
+		if c.Anchor, err = ParseInstant(first); err != nil {
+			return err
+		}
+		if c.Period = second; !strings.HasPrefix(second, "P") {
+			var end time.Time
+			end, err = ParseInstant(second)
+			between := end.Sub(c.Anchor)
+			if err == nil && between <= 0 {
+				return fmt.Errorf("%q: the end has to be after the start", text)
+			}
+			c.Period = feel.Text(feel.DaysTime{Seconds: int64(between / time.Second), Nanos: int32(between % time.Second)})
+		}
+	}
+	return err
+}
+
+// cutInterval cuts an interval between its two parts: zones of time may have slashes of their own.
+func cutInterval(text string) (first, second string) {
+	for at := len(text) - 1; at > 0; at-- {
+		if text[at] == '/' && looksISO(text[at+1:]) {
+			return text[:at], text[at+1:]
+		}
+	}
+	return text, ""
 }
 
 // Period is an ISO 8601 duration. Other than FEEL's durations it may have months and days at once, and weeks.
@@ -112,7 +144,9 @@ func (p Period) After(t time.Time, n int64) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	return later.Add(time.Duration(n) * (time.Duration(p.Rest.Seconds)*time.Second + time.Duration(p.Rest.Nanos))), nil
+	const second = int64(time.Second)
+	whole, nanos := n/second*int64(p.Rest.Nanos), n%second*int64(p.Rest.Nanos) // a time.Duration would end after 292 years
+	return time.Unix(later.Unix()+n*p.Rest.Seconds+whole+nanos/second, int64(later.Nanosecond())+nanos%second).UTC(), nil
 }
 
 // ParseInstant reads an ISO 8601 date and time, or date. Without a zone it is UTC.
@@ -127,7 +161,51 @@ func ParseInstant(text string) (time.Time, error) {
 	return time.Date(d.Year, time.Month(d.Month), d.Day, 0, 0, 0, 0, time.UTC), nil
 }
 
-// After is the first instant after now of a cycle that was first due at anchor, and its place: the period is added that many times, so
+// First is when a cycle comes first, armed at now, and how often in all, -1 without end. Times that an anchor puts before now are over. A
+// zero time: it never comes.
+func (c Cycle) First(now time.Time) (due time.Time, left int64, err error) {
+	if c.Repeats == 0 {
+		return time.Time{}, 0, nil
+	}
+	if c.Anchor.IsZero() {
+		due, _, err = c.After(now, now)
+		return due, c.Repeats, err
+	}
+	due, place, err := c.After(c.Anchor, now)
+	if err != nil || due.IsZero() {
+		return time.Time{}, 0, err
+	}
+	if !c.back() {
+		if c.Repeats < 0 {
+			return due, -1, nil
+		}
+		if left = c.Repeats - place; left <= 0 {
+			return time.Time{}, 0, nil
+		}
+		return due, left, nil
+	}
+	if left = 1 - place; c.Repeats > 0 && left > c.Repeats {
+		left = c.Repeats
+		due, err = c.at(c.Anchor, 1-left)
+	}
+	return due, left, err
+}
+
+func (c Cycle) back() bool { return strings.HasPrefix(c.Period, "-") }
+
+// at is the time of a place, which for a cycle that is counted back are 0 and those before it.
+func (c Cycle) at(anchor time.Time, place int64) (time.Time, error) {
+	period, err := ParsePeriod(c.Period)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if c.back() {
+		place = -place
+	}
+	return period.After(anchor, place)
+}
+
+// After is the first instant after now of a cycle that is counted from an anchor, and its place: the period is added that many times, so
 // it never drifts. A zero time is none. Cron expressions have no anchor, and no places.
 func (c Cycle) After(anchor, now time.Time) (due time.Time, place int64, err error) {
 	if looksCron(c.Period) {
@@ -138,23 +216,22 @@ func (c Cycle) After(anchor, now time.Time) (due time.Time, place int64, err err
 		due, _ = cron.Next(now)
 		return due, 0, nil
 	}
-	period, err := ParsePeriod(c.Period)
-	if err != nil {
-		return time.Time{}, 0, err
+	if c.back() {
+		return c.before(anchor, now)
 	}
 	if anchor.After(now) {
 		return anchor, 0, nil
 	}
 	low, high := int64(0), int64(1)
 	for {
-		if due, err = period.After(anchor, high); err != nil || due.After(now) {
+		if due, err = c.at(anchor, high); err != nil || due.After(now) {
 			break
 		}
 		low, high = high, high*2
 	}
 	for err == nil && high-low > 1 {
 		middle := low + (high-low)/2
-		at, bad := period.After(anchor, middle)
+		at, bad := c.at(anchor, middle)
 		if err = bad; at.After(now) {
 			due, high = at, middle
 		} else {
@@ -162,6 +239,38 @@ func (c Cycle) After(anchor, now time.Time) (due time.Time, place int64, err err
 		}
 	}
 	return due, high, err
+}
+
+// before is the first instant after now of a cycle that is counted back from its end.
+func (c Cycle) before(end, now time.Time) (due time.Time, place int64, err error) {
+	if !end.After(now) {
+		return time.Time{}, 0, nil
+	}
+	low, high := int64(0), int64(1) // low is after now, high is not
+	for {
+		at, err := c.at(end, -high)
+		if err != nil {
+			return time.Time{}, 0, err
+		}
+		if !at.After(now) {
+			break
+		}
+		low, high = high, high*2
+	}
+	for high-low > 1 {
+		middle := low + (high-low)/2
+		at, err := c.at(end, -middle)
+		if err != nil {
+			return time.Time{}, 0, err
+		}
+		if at.After(now) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	due, err = c.at(end, -low)
+	return due, -low, err
 }
 
 // timer reads a timer event definition.

@@ -2,6 +2,7 @@ package bpmn
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -20,19 +21,25 @@ const (
 	qSpace       = "urn:sutra:q:1.0"
 	zeebeSpace   = "http://camunda.org/schema/zeebe/1.0"
 	camundaSpace = "http://camunda.org/schema/1.0/bpmn"
-
-	camundaOldSpace = "http://activiti.org/bpmn" // what Camunda wrote before its own, and still reads: the same here
 )
 
-// spaceOf is the namespace of a name, with old spellings made new.
-func spaceOf(name xml.Name) string {
-	if name.Space == camundaOldSpace {
-		return camundaSpace
-	}
-	return name.Space
+// kin are the namespaces of engines of Camunda's family, and how their names are spelled: what Camunda wrote before its own, and what
+// left it or its forerunner and kept the words. They are read as Camunda's; a name that is not among those is refused like any other.
+var kin = map[string]string{
+	"http://activiti.org/bpmn":            "activiti:",
+	"http://flowable.org/bpmn":            "flowable:",
+	"http://operaton.org/schema/1.0/bpmn": "operaton:",
 }
 
-// prefix names a namespace the way messages and tables spell it; empty: it means nothing here.
+// spaceOf is the namespace of a name, those of the family made one, and the spelling of one that was another.
+func spaceOf(name xml.Name) (space, spelled string) {
+	if spelled := kin[name.Space]; spelled != "" {
+		return camundaSpace, spelled
+	}
+	return name.Space, ""
+}
+
+// prefix names a namespace the way tables spell it; empty: it means nothing here.
 func prefix(space string) string {
 	switch space {
 	case qSpace:
@@ -49,6 +56,7 @@ func prefix(space string) string {
 // is silently skipped.
 type element struct {
 	space, name string
+	spelled     string // the prefix of its engine, where that is not the one of its space
 	attrs       []attribute
 	children    []*element
 	text        string // all character data of its own, CDATA too
@@ -58,8 +66,14 @@ type element struct {
 
 type attribute struct {
 	space, name, value string
+	spelled            string
 	used               bool
 }
+
+// title is the name of an element for messages, as its file spells it.
+func (e *element) title() string { return cmp.Or(e.spelled, prefix(e.space)) + e.name }
+
+func (a *attribute) title() string { return cmp.Or(a.spelled, prefix(a.space)) + a.name }
 
 // get reads an attribute without namespace and marks it.
 func (e *element) get(name string) string { v, _ := e.find("", name); return v }
@@ -253,10 +267,13 @@ func (b *builder) start(t xml.StartElement, line int) *xmlFault {
 	if len(b.open) >= b.limits.Depth {
 		return &xmlFault{fault.ModelXMLLimit, line, fmt.Sprintf("elements nested more than %d deep; split the model", b.limits.Depth)}
 	}
-	e := &element{space: spaceOf(t.Name), name: t.Name.Local, line: line}
+	e := &element{name: t.Name.Local, line: line}
+	e.space, e.spelled = spaceOf(t.Name)
 	for _, a := range t.Attr {
 		if a.Name.Space != "xmlns" && a.Name.Local != "xmlns" {
-			e.attrs = append(e.attrs, attribute{space: spaceOf(a.Name), name: a.Name.Local, value: a.Value})
+			read := attribute{name: a.Name.Local, value: a.Value}
+			read.space, read.spelled = spaceOf(a.Name)
+			e.attrs = append(e.attrs, read)
 		}
 	}
 	if n := len(b.open); n > 0 {

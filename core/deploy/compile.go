@@ -9,6 +9,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -335,6 +336,16 @@ func (c *compiler) checkModes(p *bpmn.Process, n *bpmn.Node) {
 	}
 	if n.Send != nil && n.Send.Mode != "native" && c.rev.Channels[n.Send.Channel].Transport == channel.Local {
 		refuse("q:send mode", n.Send.Mode, "means nothing on a local channel, which carries variables and no bodies; leave it out")
+	}
+	if n.Task != nil && n.Task.How == bpmn.Channel {
+		if t := c.rev.Channels[n.Task.Channel].Transport; t == channel.Pull || t == channel.Local {
+			if n.Retry != nil {
+				refuse("q:retry maxAttempts", strconv.Itoa(n.Retry.MaxAttempts), fmt.Sprintf("means nothing on a %s channel, over which nothing is called; leave it out", t))
+			}
+			if n.Timeout != nil {
+				refuse("q:timeout duration", n.Timeout.Literal, fmt.Sprintf("means nothing on a %s channel, over which nothing is called; draw a timer boundary event", t))
+			}
+		}
 	}
 	if n.Source != nil && n.Source.OnValidation != "reject" && c.rev.Channels[n.Source.Channel].Schema == "" {
 		refuse("q:onValidation mode", n.Source.OnValidation, fmt.Sprintf("never happens, since channel %q has no schema; give the channel one, or leave it out", n.Source.Channel))

@@ -15,6 +15,7 @@ const channels = `channels:
   - {name: begin, transport: http, auth: {scheme: none}}
   - {name: checked, transport: http, schema: order, auth: {scheme: none}}
   - {name: near, transport: local}
+  - {name: pull, transport: pull}
   - {name: bus, transport: rabbitmq, bind: main/orders}
 `
 
@@ -51,6 +52,9 @@ func TestPackagesThatPromiseWhatTheyLackAreRefused(t *testing.T) {
 		{"a dispatch to an unknown process", fault.ModelCallUnknown, `<callActivity id="x">` + ext(`<q:dispatch onNoMatch="skip"><q:case when="true" calledElement="none"/></q:dispatch>`) + `</callActivity>`},
 		{"a validation mode without a schema", fault.ModelAttribute, `<startEvent id="x">` + ext(`<q:source channel="begin"/><q:onValidation mode="route"/>`) + `</startEvent>`},
 		{"a CloudEvent over a local channel", fault.ModelAttribute, `<sendTask id="x">` + ext(`<q:send channel="near" mode="cloudevent-binary"/>`) + `</sendTask>`},
+		{"retries of what workers fetch", fault.ModelAttribute, `<serviceTask id="x" implementation="channel:pull">` + ext(`<q:retry maxAttempts="3"/>`) + `</serviceTask>`},
+		{"a timeout of what workers fetch", fault.ModelAttribute, `<serviceTask id="x" implementation="channel:pull">` + ext(`<q:timeout duration="PT5S"/>`) + `</serviceTask>`},
+		{"retries of a local message", fault.ModelAttribute, `<serviceTask id="x" implementation="channel:near">` + ext(`<q:retry maxAttempts="3"/>`) + `</serviceTask>`},
 		{"a type pattern that does not parse", fault.PatternInvalid, `<startEvent id="x">` + ext(`<q:source channel="begin" messageTypePattern="("/>`) + `</startEvent>`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

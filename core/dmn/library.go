@@ -29,6 +29,41 @@ func (l Library) Decide(decision string, env feel.Env) (feel.Value, error) {
 	return m.Evaluate(decision, env)
 }
 
+// Rows are the value of a decision as rows, one for each rule of its table that made it: contexts of the outputs by name. An output
+// without a name, and the value of what is no table, have the decision's. Null has no rows.
+func (l Library) Rows(decision string, value feel.Value) feel.List {
+	var t *table
+	name := decision
+	if m := l.holder(decision); m != nil {
+		n := m.find(decision, kindDecision, kindService)
+		t, _ = n.logic.(*table)
+		name = n.name
+	}
+	items, many := value.(feel.List)
+	switch {
+	case value == nil:
+		return feel.List{}
+	case t == nil || !many || !t.lists():
+		items = feel.List{value}
+	}
+	if t != nil && len(t.outputs) > 1 {
+		return items
+	}
+	if t != nil && len(t.outputs) == 1 && t.outputs[0].name != "" {
+		name = t.outputs[0].name
+	}
+	rows := make(feel.List, len(items))
+	for i, item := range items {
+		rows[i] = feel.Context{name: item}
+	}
+	return rows
+}
+
+// lists says that the table answers a list, with an item for each rule that matches.
+func (t *table) lists() bool {
+	return t.policy == ruleOrder || t.policy == outputOrder || t.policy == collect && t.aggregation == ""
+}
+
 // holder answers the model that has a decision of that id, else of that name, else nil.
 func (l Library) holder(decision string) *Model {
 	var named *Model

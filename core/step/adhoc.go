@@ -16,6 +16,12 @@ func (r *run) adHoc(t *tok) {
 	for _, name := range c.inside.Objects {
 		r.declare(c, name, nil)
 	}
+	if spec := t.node.AdHoc; spec.Output != "" {
+		r.declare(c, spec.Output, feel.List{})
+		if spec.Declares != "" {
+			r.declare(c, spec.Declares, nil)
+		}
+	}
 	r.armEventProcesses(c)
 	start := r.adHocElements(t)
 	if t.node.AdHoc.Sequential {
@@ -29,7 +35,7 @@ func (r *run) adHoc(t *tok) {
 		r.spawn(c, n)
 	}
 	if c.live == 0 {
-		r.finish(t, nil)
+		r.finishAdHoc(t)
 	}
 }
 
@@ -71,17 +77,45 @@ func (r *run) startNext(c *scope) bool {
 // leaveAdHoc takes a token out of an activity inside an ad-hoc sub-process, asking its completion condition. True: the rest is
 // killed, or left to end, and no more is started, not even what follows the activity.
 func (r *run) leaveAdHoc(t *tok) {
-	c := t.scope
+	c, last := t.scope, len(t.node.Out) == 0
+	if last {
+		r.gives(c)
+	}
 	spec := c.node.AdHoc
-	if spec.Done == nil || !r.truth(spec.Done, c, nil, c.node) {
+	switch {
+	case spec.Done != nil && r.truth(spec.Done, c, nil, c.node):
+		c.toStart = nil
+		if !spec.LetEnd {
+			r.killOthers(c, t)
+		}
+		r.consume(t)
+	case last:
+		r.consume(t)
+	default:
 		r.leave(t)
+	}
+}
+
+// gives adds what a path of an ad-hoc sub-process gives, at its end, to the output collection. A variable that is all of the output
+// element starts anew for the next path.
+func (r *run) gives(c *scope) {
+	spec := c.node.AdHoc
+	if spec.Element == nil {
 		return
 	}
-	c.toStart = nil
-	if !spec.LetEnd {
-		r.killOthers(c, t)
+	before, _ := c.variables[spec.Output].(feel.List)
+	r.declare(c, spec.Output, append(slices.Clone(before), r.eval(spec.Element, c, nil, c.node)))
+	if spec.Declares != "" {
+		r.declare(c, spec.Declares, nil)
 	}
-	r.consume(t)
+}
+
+// finishAdHoc ends an ad-hoc sub-process; its output collection goes to the scope around it.
+func (r *run) finishAdHoc(t *tok) {
+	if name := t.node.AdHoc.Output; name != "" {
+		r.write(t.scope, name, t.inner.variables[name])
+	}
+	r.finish(t, nil)
 }
 
 // isAdHoc says that a token stands directly inside an ad-hoc sub-process.

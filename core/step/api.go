@@ -28,6 +28,8 @@ type Program struct {
 type Decisions interface {
 	// Decide evaluates a decision by id or name; the inputs are the scope of env. An error fails the instance.
 	Decide(decision string, env feel.Env) (feel.Value, error)
+	// Rows are the value of a decision as rows, one for each rule that made it: contexts of the outputs by name.
+	Rows(decision string, value feel.Value) feel.List
 }
 
 // Limits bound a step. The zero value of a field is its default.

@@ -1,6 +1,7 @@
 package step_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sutra-engine/sutra/core/feel"
@@ -195,6 +196,27 @@ func TestCycleDoesNotDrift(t *testing.T) {
 	i.want("task a") // R4: fired four times
 }
 
+// A cycle with a start or an end of its own keeps to it, whenever it is armed.
+func TestCycleKeepsToItsInterval(t *testing.T) {
+	for cycle, want := range map[string]string{ // the world begins on the 31st at twelve
+		"R3/2026-01-31T11:00:00Z/PT40M":               "12:20",
+		"R/PT20M/2026-01-31T12:50:00Z":                "12:10 12:30 12:50",
+		"R/2026-01-31T13:00:00Z/2026-01-31T13:30:00Z": "13:00 13:30 14:00 14:30",
+		"R/PT20M/2026-01-31T12:00:00Z":                "",
+	} {
+		w := newWorld(t, process(start("s"), worker("a"), boundaryOn("tick", "a", every(cycle)), pass("b"), path("s", "a"), path("tick", "b")))
+		i := w.start("")
+		var fired []string
+		for len(fired) < 4 && strings.Contains(i.waiting(), "timer") {
+			fired = append(fired, i.at("tick").Due.Format("15:04"))
+			i.fire("tick")
+		}
+		if got := strings.Join(fired, " "); got != want {
+			t.Errorf("%s fired at %s, want %s", cycle, got, want)
+		}
+	}
+}
+
 func TestCycleOfNoRepeatsNeverFires(t *testing.T) {
 	w := newWorld(t, process(start("s"), worker("a"), boundaryOn("tick", "a", every("R0/PT10M")), pass("b"), path("s", "a"), path("tick", "b")))
 	w.start("").want("task a")
@@ -308,6 +330,10 @@ func (doubling) Decide(_ string, env feel.Env) (feel.Value, error) {
 		return nil, err
 	}
 	return x.Eval(env)
+}
+
+func (doubling) Rows(decision string, v feel.Value) feel.List {
+	return feel.List{feel.Context{decision: v}}
 }
 
 func TestCancelEndsEvenAFailedInstance(t *testing.T) {

@@ -145,6 +145,31 @@ func TestOwnSignalIsServedInTheStep(t *testing.T) {
 	i.want("signal again, task b, task got")
 }
 
+func TestErrorsSayTheirMessage(t *testing.T) {
+	w := newWorld(t, definitions(`<error id="said" errorCode="E" camunda:errorMessage="=&quot;too dear: &quot; + string(n)"/>`, process(start("s"),
+		sub("sub", start("is"), end("x", errorDef("said")), path("is", "x")), boundary("b", "sub", anyError()), worker("a"), path("s", "sub"), path("b", "a"))))
+	i := w.start(`{"n": 5}`)
+	if i.want("task a"); i.variable("message") != `"too dear: 5"` || i.variable("code") != `"E"` {
+		t.Errorf("code %s, message %s", i.variable("code"), i.variable("message"))
+	}
+}
+
+// A signal takes along what the event that throws it names, in the words of either Camunda.
+func TestSignalCarriesWhatItsThrowNames(t *testing.T) {
+	for _, thrower := range []string{
+		throw("t", `<signalEventDefinition signalRef="s1"><extensionElements><camunda:in source="n" target="total"/><camunda:in sourceExpression="=n * 2" target="twice"/></extensionElements></signalEventDefinition>`),
+		throw("t", input("total", "n"), input("twice", "n * 2"), signal("s1")),
+	} {
+		w := newWorld(t, definitions(process(start("s"), catch("c", signal("s1")), worker("a"), path("s", "c", "a")), processNamed("thrower", start("ts"), thrower, path("ts", "t"))))
+		i := w.start("")
+		w.startAt("thrower", step.Event{Kind: step.KindStart, Payload: value(t, `{"n": 4, "other": 1}`)})
+		w.deliver()
+		if i.want("task a"); i.variable("total") != "4" || i.variable("twice") != "8" || i.variable("other") != "" {
+			t.Errorf("total %s, twice %s, other %q", i.variable("total"), i.variable("twice"), i.variable("other"))
+		}
+	}
+}
+
 func TestConditionFiresOncePerEdge(t *testing.T) {
 	w := newWorld(t, process(start("s"), worker("a"), boundaryOn("c", "a", when("x > 5")), worker("high"), path("s", "a"), path("c", "high")))
 	i := w.start(`{"x": 1}`)

@@ -28,6 +28,49 @@ func TestUserTaskIsFetchedByItsTopic(t *testing.T) {
 	}
 }
 
+// What the paths of an ad-hoc sub-process give is gathered where each ends, and none sees the answer of another.
+func TestAdHocGathersWhatItsPathsGive(t *testing.T) {
+	gather := `<zeebe:adHoc outputCollection="answers" outputElement="=answer"/>`
+	for _, c := range []struct{ name, inside, script string }{
+		{"in the order of completion, at the end of a path", path("c", "c2"), `
+			done b {"answer": "B"}
+			done a {"answer": "A", "more": 1}
+			done c {"other": 2}
+			want task after
+			var answers ["B","A",null]
+			var answer
+			var more 1`},
+		{"the completion condition sees it, and what it kills gives nothing", path("c", "c2") + `<completionCondition>count(answers) = 1</completionCondition>`, `
+			done c {"answer": "C"}
+			want task after
+			var answers ["C"]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			whole(t, process(start("s"), el("adHocSubProcess", "x", gather, worker("a"), worker("b"), worker("c"), pass("c2"), c.inside), worker("after"), path("s", "x", "after")), "", c.script)
+		})
+	}
+}
+
+func TestAnEmptyAdHocGathersNothing(t *testing.T) {
+	whole(t, process(start("s"), el("adHocSubProcess", "x", `<zeebe:adHoc activeElementsCollection="=[]" outputCollection="answers" outputElement="=answer"/>`, worker("a")), worker("after"), path("s", "x", "after")), "", `
+		want task after
+		var answers []`)
+}
+
+// An event sub-process maps as a sub-process does: inputs when its event happens, outputs when it ends.
+func TestEventSubProcessesMap(t *testing.T) {
+	whole(t, process(start("s"), worker("a"), path("s", "a"),
+		eventSub("e", input("limit", "total * 2"), output("said", "note + limit"), startOn("es", message("m1")), worker("h"), path("es", "h"))), `{"total": 5}`, `
+		message m1 - {"note": 1}
+		input h limit 10
+		input h note 1
+		done h {"note": 7}
+		want message es, task a
+		var said 17
+		var limit
+		var note`)
+}
+
 func TestScriptOfTheStandard(t *testing.T) {
 	w := newWorld(t, process(start("s"), elWith("scriptTask", "x", `camunda:resultVariable="n"`, `<script>1 + n</script>`), worker("a"), path("s", "x", "a")))
 	i := w.start(`{"n": 4}`)

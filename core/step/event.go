@@ -154,6 +154,7 @@ func (r *run) fireEventProcess(c *scope, start *bpmn.Node, w *wait, ev *Event) {
 	for _, name := range inner.inside.Objects {
 		r.declare(inner, name, nil)
 	}
+	r.inputs(owner)
 	r.receivedIn(start, inner, ev)
 	r.armEventProcesses(inner)
 	r.spawn(inner, start)

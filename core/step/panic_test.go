@@ -16,6 +16,8 @@ type broken struct{}
 
 func (broken) Decide(string, feel.Env) (feel.Value, error) { panic("a bug") }
 
+func (broken) Rows(string, feel.Value) feel.List { panic("a bug") }
+
 func TestAPanicFailsTheInstanceAndKeepsTheEvent(t *testing.T) {
 	model, findings := bpmn.Read("m.bpmn", []byte(`<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:camunda="http://camunda.org/schema/1.0/bpmn">
 		<process id="p" isExecutable="true"><startEvent id="s"/><sequenceFlow id="f" sourceRef="s" targetRef="d"/>

@@ -197,6 +197,9 @@ func (r *run) leave(t *tok) {
 // take moves a token along flows: the first takes the token itself, the others new ones.
 func (r *run) take(t *tok, flows []*bpmn.Flow) {
 	if len(flows) == 0 {
+		if t.isAdHoc() {
+			r.gives(t.scope)
+		}
 		r.consume(t)
 		return
 	}

@@ -165,9 +165,12 @@ func (r *run) complete(c *scope) {
 		r.roundDone(c)
 	case token.AdHocScope:
 		if !r.startNext(c) {
-			r.finish(c.owner, nil)
+			r.finishAdHoc(c.owner)
 		}
 	case token.EventScope, token.HandlerScope, token.RestoredScope:
+		if c.kind == token.EventScope && len(c.node.Outputs) > 0 {
+			r.outputs(c.owner, nil)
+		}
 		c.dead = true
 		r.disarm(&c.waits)
 		r.forgetScope(c)

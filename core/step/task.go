@@ -1,6 +1,7 @@
 package step
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -63,7 +64,45 @@ func (r *run) decide(t *tok) {
 		r.fail(fault.DecisionFailed, n, "decision %q: %w", id, err)
 		return
 	}
+	if n.Task.Rows != "" {
+		if v, err = fromRows(n.Task.Rows, r.p.Decisions.Rows(id, v)); err != nil {
+			r.fail(fault.DecisionFailed, n, "decision %q: %w", id, err)
+			return
+		}
+	}
 	r.finish(t, named(n.Task.Result, v))
+}
+
+// fromRows brings the rows of a decision's result into the form that a task wants.
+func fromRows(as bpmn.RowsAs, rows feel.List) (feel.Value, error) {
+	single := as == bpmn.SingleEntry || as == bpmn.SingleResult
+	switch {
+	case as == bpmn.ResultList:
+		return rows, nil
+	case single && len(rows) == 0:
+		return nil, nil
+	case single && len(rows) > 1:
+		return nil, fmt.Errorf("%d rules match, and %s takes one", len(rows), as)
+	case as == bpmn.SingleResult:
+		return rows[0], nil
+	}
+	entries := feel.List{}
+	for _, row := range rows {
+		outputs, _ := row.(feel.Context)
+		if len(outputs) > 1 {
+			return nil, fmt.Errorf("it has %d outputs, and %s takes one", len(outputs), as)
+		}
+		for _, v := range outputs {
+			entries = append(entries, v)
+		}
+	}
+	if as == bpmn.CollectEntries {
+		return entries, nil
+	}
+	for _, v := range entries {
+		return v, nil
+	}
+	return nil, nil
 }
 
 // external parks a task for a worker.

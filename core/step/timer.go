@@ -91,18 +91,20 @@ func (r *run) watchCycle(w *wait, t *bpmn.Text) {
 		r.badTimer(w.node, err)
 		return
 	}
-	first := c.Start
-	if first.IsZero() {
-		if first, _, err = c.After(r.at, r.at); err != nil {
-			r.badTimer(w.node, err)
-			return
-		}
+	due, left, err := c.First(r.at)
+	if err != nil {
+		r.badTimer(w.node, err)
+		return
 	}
-	if c.Repeats == 0 || first.IsZero() {
+	if due.IsZero() {
 		r.unwait(w)
 		return
 	}
-	w.Due, w.Anchor, w.Period, w.Left = instant(first), instant(first), c.Period, c.Repeats
+	anchor := c.Anchor
+	if anchor.IsZero() {
+		anchor = due
+	}
+	w.Due, w.Anchor, w.Period, w.Left = instant(due), instant(anchor), c.Period, left
 }
 
 // nextOf is the wait that a fired timer leaves behind; nil: it fires no more. The next time is the first one plus n periods, so a

@@ -37,15 +37,11 @@ func First(spec *bpmn.TimerSpec, now time.Time) (due time.Time, left int, ok boo
 		return due, 1, true, err
 	}
 	c, err := cycle(spec, now)
-	if err != nil || c.Repeats == 0 {
+	if err != nil {
 		return time.Time{}, 0, false, err
 	}
-	if c.Start.IsZero() {
-		due, _, err = c.After(now, now)
-		return due, int(c.Repeats), !due.IsZero(), err
-	}
-	due, gone, err := c.After(c.Start, now)
-	return due, remaining(c.Repeats, gone), c.Repeats < 0 || gone < c.Repeats, err
+	due, count, err := c.First(now)
+	return due, int(count), !due.IsZero(), err
 }
 
 // Next is the fire after the one that is due, and how many are left with it: zero time and zero left when that was the last. Fires that
@@ -60,6 +56,9 @@ func Next(spec *bpmn.TimerSpec, s ports.Schedule, now time.Time) (time.Time, int
 	}
 	if s.Due.After(now) {
 		now = s.Due
+	}
+	if !c.Anchor.IsZero() {
+		s.Anchor = c.Anchor
 	}
 	_, before, err := c.After(s.Anchor, s.Due.Add(-time.Microsecond))
 	if err != nil {

@@ -1,6 +1,7 @@
 package timer_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -37,7 +38,9 @@ func TestFirstFire(t *testing.T) {
 		"a cycle of no repeats":         {cycle("R0/PT10M"), time.Time{}, 0, false},
 		"a cycle with a start to come":  {cycle("R2/2026-02-01T00:00:00Z/P1D"), at("2026-02-01T00:00:00Z"), 2, true},
 		"a cycle with a start long ago": {cycle("R/2026-01-01T09:00:00Z/P1D"), at("2026-02-01T09:00:00Z"), -1, true},
-		"a cycle that is over":          {cycle("R2/2026-01-01T09:00:00Z/P1D"), at("2026-02-01T09:00:00Z"), 0, false},
+		"a cycle that is over":          {cycle("R2/2026-01-01T09:00:00Z/P1D"), time.Time{}, 0, false},
+		"a cycle with an end":           {cycle("R/P1D/2026-02-03T09:00:00Z"), at("2026-02-01T09:00:00Z"), 3, true},
+		"a cycle whose end has passed":  {cycle("R/P1D/2026-01-31T10:00:00Z"), time.Time{}, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			due, left, armed, err := timer.First(tc.spec, now)
@@ -82,6 +85,21 @@ func TestMissedFiresAreMadeUpByOne(t *testing.T) {
 		}
 		if err != nil || left != tc.want || !next.Equal(want) {
 			t.Errorf("%d left at %s: got %v %d %v, want %v %d", tc.left, tc.now, next, left, err, want, tc.want)
+		}
+	}
+}
+
+// TestAnchoredCyclesEndWithTheirInterval: fires are counted from the start or the end that the model gives.
+func TestAnchoredCyclesEndWithTheirInterval(t *testing.T) {
+	for _, text := range []string{"R3/2026-02-01T09:00:00Z/P1D", "R/P1D/2026-02-03T09:00:00Z"} {
+		due, left, armed, err := timer.First(cycle(text), at("2026-01-31T10:00:00Z"))
+		var fired []string
+		for armed && err == nil && left != 0 && len(fired) < 5 {
+			fired = append(fired, due.Format("02"))
+			due, left, err = timer.Next(cycle(text), ports.Schedule{Due: due, Anchor: due, Left: left}, due.Add(time.Second))
+		}
+		if got := strings.Join(fired, " "); err != nil || got != "01 02 03" {
+			t.Errorf("%s fired on %s, %v", text, got, err)
 		}
 	}
 }
