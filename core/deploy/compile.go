@@ -201,9 +201,6 @@ func (c *compiler) readChannels() {
 	c.findings = append(c.findings, findings...)
 	for _, ch := range channels {
 		c.rev.Channels[ch.Name] = ch
-		if ch.Transport == channel.Kafka {
-			c.refuse(fault.TransportMissing, channel.File, ch.Line, "channel %q travels over %s, which this build does not speak; use http, rabbitmq, nats, pull or local", ch.Name, ch.Transport)
-		}
 		if ch.Schema != "" && c.rev.Schemas[ch.Schema] == nil {
 			c.refuse(fault.SchemaInvalid, channel.File, ch.Line, "channel %q names schema %q; there is no schemas/%s.json", ch.Name, ch.Schema, ch.Schema)
 		}
