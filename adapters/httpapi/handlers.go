@@ -218,16 +218,16 @@ func (s *Server) instances(w http.ResponseWriter, req bunrouter.Request, p Princ
 	if name := q.Get("alias"); name != "" {
 		query.Alias = &ports.Alias{Module: q.Get("module"), Name: name, Value: ports.NewKey(q.Get("value"))}
 	}
-	rows, err := s.Views.List(req.Context(), query)
+	found, err := s.Views.List(req.Context(), query)
 	if err != nil {
 		return err
 	}
 	page := wire.Page[wire.Instance]{Items: []wire.Instance{}}
-	for _, row := range rows {
+	for _, row := range found.Instances {
 		page.Items = append(page.Items, instance(row))
 	}
-	if len(rows) == limit {
-		page.Next = rows[len(rows)-1].ID.String()
+	if !found.Next.IsZero() {
+		page.Next = found.Next.String()
 	}
 	return write(w, http.StatusOK, page)
 }
