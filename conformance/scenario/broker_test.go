@@ -478,30 +478,44 @@ func TestStoppedReplicaHandsItsSingletonsOver(t *testing.T) {
 // wantCounted requires that the counter saw 1 to n, in that order.
 func (b brokered) wantCounted(out *scenario.Drain, n int) {
 	b.Helper()
+	b.fleet.Eventually("the counter tells", func() error {
+		if len(out.Messages()) == 0 {
+			return errors.New("nothing came")
+		}
+		return nil
+	})
+	wantSeen(b.T, out.Messages()[0], n)
+}
+
+// wantSeen requires that a counter tells of 1 to n, in that order.
+func wantSeen(t *testing.T, m scenario.Sent, n int) {
+	t.Helper()
 	var told struct {
 		Seen []int `json:"seen"`
 	}
-	b.fleet.Eventually("the counter tells", func() error {
-		for _, m := range out.Messages() {
-			return json.Unmarshal([]byte(m.Body), &told)
-		}
-		return errors.New("nothing came")
-	})
+	if err := json.Unmarshal([]byte(m.Body), &told); err != nil {
+		t.Fatalf("got %q: %v", m.Body, err)
+	}
 	want := make([]int, n)
 	for i := range want {
 		want[i] = i + 1
 	}
 	if !slices.Equal(told.Seen, want) {
-		b.Errorf("counted %v, want 1 to %d", told.Seen, n)
+		t.Errorf("counted %v, want 1 to %d", told.Seen, n)
 	}
 }
 
 const tickRole = "channel:acme:tick"
 
-func ticks(first, last int) []scenario.Sent {
+func ticks(first, last int) []scenario.Sent { return ticksOf(1, first, last) }
+
+// ticksOf are one counter's.
+func ticksOf(counter, first, last int) []scenario.Sent {
 	var all []scenario.Sent
 	for i := first; i <= last; i++ {
-		all = append(all, sent(fmt.Sprintf("tick-%d", i), map[string]int{"counter": 1, "number": i}))
+		tick := sent(fmt.Sprintf("tick-%d-%d", counter, i), map[string]int{"counter": counter, "number": i})
+		tick.Key = fmt.Sprint(counter)
+		all = append(all, tick)
 	}
 	return all
 }
@@ -603,6 +617,50 @@ func TestMessageOfAPassedTermLeavesNoTrace(t *testing.T) {
 		}
 		two.Continue()
 		wantEnded(b.T, b.fleet, two, 1)
+		b.wantSettled("ticks")
+	})
+}
+
+// Kafka's channels keep the order of each partition without a singleton: over two replicas who share the partitions, one of whom is killed,
+// and one that takes its place.
+func TestPartitionsKeepTheirOrder(t *testing.T) {
+	const counters, number = 12, 20
+	onBrokers(t, condition{silent: 2 * time.Second, kinds: []string{"kafka"}}, func(b brokered) {
+		one := b.launch("a")
+		one.DeployFiles("queues", b.edited("    singleton: true\n    ordered: true\n", ""))
+		two := b.launch("b")
+		for c := 1; c <= counters; c++ {
+			two.MustSend(scenario.Message{Channel: "counter", Event: fmt.Sprintf("counter-%d", c), Body: map[string]int{"number": c, "until": number}})
+		}
+		b.fleet.Eventually("both consume", func() error {
+			if n := b.queues.Consumers("ticks"); n != 2 {
+				return fmt.Errorf("got %d consumers", n)
+			}
+			return nil
+		})
+		out := b.queues.Drain("counted")
+		put := func(first, last int) {
+			var all []scenario.Sent
+			for i := first; i <= last; i++ {
+				for c := 1; c <= counters; c++ {
+					all = append(all, ticksOf(c, i, i)...)
+				}
+			}
+			b.queues.Put("ticks", all...)
+		}
+		put(1, number/2)
+		one.Kill()
+		b.launch("c")
+		put(number/2+1, number)
+		b.fleet.Eventually("every counter tells", func() error {
+			if n := len(out.Messages()); n < counters {
+				return fmt.Errorf("got %d of %d", n, counters)
+			}
+			return nil
+		})
+		for _, m := range out.Messages() {
+			wantSeen(b.T, m, number)
+		}
 		b.wantSettled("ticks")
 	})
 }

@@ -18,6 +18,7 @@ import (
 // Sent is a message as a client puts it to a broker, and as it comes out of one.
 type Sent struct {
 	ID      string // the broker's own message id
+	Key     string // Kafka's, which says the partition; empty: the body is
 	Kind    string // content type
 	Body    string
 	Headers map[string]string // of what comes out

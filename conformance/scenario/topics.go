@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -33,7 +34,7 @@ func (k *topics) words() *strings.Replacer {
 
 func (k *topics) declare(time.Duration) error {
 	return k.with(func(ctx context.Context, _ *kgo.Client, admin *kadm.Client) error {
-		for queue, partitions := range map[string]int32{"orders": 4, "shipped": 4, "ticks": 1, "counted": 1} {
+		for queue, partitions := range map[string]int32{"orders": 4, "shipped": 4, "ticks": 4, "counted": 1} {
 			if _, err := admin.CreateTopic(ctx, partitions, 1, nil, k.name(queue)); err != nil {
 				return err
 			}
@@ -46,7 +47,7 @@ func (k *topics) put(queue string, messages []Sent) error {
 	return k.with(func(ctx context.Context, client *kgo.Client, _ *kadm.Client) error {
 		var records []*kgo.Record
 		for _, m := range messages {
-			r := &kgo.Record{Topic: k.name(queue), Key: []byte(m.Body), Value: []byte(m.Body), Headers: []kgo.RecordHeader{{Key: "content-type", Value: []byte(m.Kind)}}}
+			r := &kgo.Record{Topic: k.name(queue), Key: []byte(cmp.Or(m.Key, m.Body)), Value: []byte(m.Body), Headers: []kgo.RecordHeader{{Key: "content-type", Value: []byte(m.Kind)}}}
 			if m.ID != "" {
 				r.Headers = append(r.Headers, kgo.RecordHeader{Key: "Idempotency-Key", Value: []byte(m.ID)})
 			}
