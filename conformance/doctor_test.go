@@ -200,8 +200,8 @@ func administer(statements ...string) func(*ward) {
 }
 
 func everywhere(dialect string) []illness {
-	drop, seen := "DROP INDEX sutra_instance_list", "index sutra_instance_list is missing"
-	again := "CREATE INDEX sutra_instance_list ON sutra_instance (tenant, id)"
+	drop, seen := "DROP INDEX sutra_instance_status", "index sutra_instance_status is missing"
+	again := "CREATE INDEX sutra_instance_status ON sutra_instance (tenant, status, id)"
 	rename, back := "ALTER TABLE sutra_replica RENAME COLUMN lanes TO tracks", "ALTER TABLE sutra_replica RENAME COLUMN tracks TO lanes"
 	switch dialect {
 	case "sqlserver":
@@ -219,8 +219,8 @@ func everywhere(dialect string) []illness {
 	ills := []illness{
 		{name: "a dropped index", spoil: administer(drop), heal: administer(again), level: database.Failing, check: "schema", seen: seen},
 		{
-			name: "another index", spoil: administer(drop, "CREATE INDEX sutra_instance_list ON sutra_instance (id, tenant)"), heal: administer(drop, again),
-			level: database.Failing, check: "schema", seen: "index sutra_instance_list is on (id, tenant)",
+			name: "another index", spoil: administer(drop, "CREATE INDEX sutra_instance_status ON sutra_instance (id, tenant)"), heal: administer(drop, again),
+			level: database.Failing, check: "schema", seen: "index sutra_instance_status is on (id, tenant)",
 		},
 		{
 			name: "a dropped column", spoil: administer(rename), heal: administer(back),

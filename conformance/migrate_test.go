@@ -17,8 +17,7 @@ func TestAMigrationTakesItsTime(t *testing.T) {
 			t.Skip("the bound is the server's on PostgreSQL alone; elsewhere it is the driver's, and a unit test has it")
 		}
 		w := admitted(t, server)
-		w.exec(w.admin, "DROP INDEX sutra_instance_process_ended", "DROP INDEX sutra_instance_revision_ended",
-			"DELETE FROM sutra_migration WHERE number = 3")
+		w.exec(w.admin, "DELETE FROM sutra_migration WHERE number = 3")
 		holding, err := w.admin.BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)

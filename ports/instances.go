@@ -23,6 +23,9 @@ const (
 	Errored   Status = "errored" // a child that ended by a BPMN error its parent catches
 )
 
+// Statuses are all of them.
+func Statuses() []Status { return []Status{Suspended, Failed, Completed, Cancelled, Errored} }
+
 // Ended says that nothing can happen to the instance any more.
 func (s Status) Ended() bool { return s == Completed || s == Cancelled || s == Errored }
 

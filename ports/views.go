@@ -19,6 +19,13 @@ type InstanceQuery struct {
 	Limit      int
 }
 
+// InstancePage is one page of a list. Next is where the page after it begins; zero: nothing follows. A short page, even an empty one, may
+// have one: the filters found little in what one request reads.
+type InstancePage struct {
+	Instances []Instance
+	Next      InstanceID
+}
+
 // WaitView is a wait with what its row alone knows.
 type WaitView struct {
 	Ref
@@ -94,8 +101,8 @@ type Breach struct {
 
 // Views reads for people. Lists are keyset pages that never decode a snapshot.
 type Views interface {
-	// List answers instances newest first, without snapshots.
-	List(ctx context.Context, q InstanceQuery) ([]Instance, error)
+	// List answers instances newest first, without snapshots. What it reads is bounded whatever the filters: a page may be short.
+	List(ctx context.Context, q InstanceQuery) (InstancePage, error)
 	Waits(ctx context.Context, ref Ref) ([]WaitView, error)
 	// History answers a page of an instance's steps after `after`, oldest first.
 	History(ctx context.Context, ref Ref, after int64, limit int) ([]HistoryEntry, error)

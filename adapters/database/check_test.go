@@ -37,7 +37,13 @@ func TestEveryMigrationIsRead(t *testing.T) {
 		if len(is.tables) < 16 || !maps.EqualFunc(is.tables, first.tables, slices.Equal) {
 			t.Errorf("%s: got the tables %v, want %v", d.Name, is.tables, first.tables)
 		}
-		for _, i := range []string{"sutra_instance_list", "sutra_instance_process_ended", "sutra_audit_list", "sutra_deployment_number"} {
+		if !slices.Contains(is.tables["sutra_wait"], "refused_at") {
+			t.Errorf("%s: a column that was added is not read: %v", d.Name, is.tables["sutra_wait"])
+		}
+		if gone, there := is.indexes["sutra_instance_list"]; there {
+			t.Errorf("%s: an index that was dropped is read as %+v", d.Name, gone)
+		}
+		for _, i := range []string{"sutra_instance_status", "sutra_instance_channel", "sutra_audit_list", "sutra_deployment_number"} {
 			if made := is.indexes[i]; made.table == "" || len(made.columns) == 0 || is.tables[made.table] == nil {
 				t.Errorf("%s: index %s is read as %+v", d.Name, i, made)
 			}

@@ -28,6 +28,8 @@ var (
 	columnMade   = regexp.MustCompile(`^\s+([a-z_]+) .*`)
 	keyMade      = regexp.MustCompile(`(?m)^\s+(?:ADD )?((?:UNIQUE )?(?:KEY|INDEX) (\w+) \(([^)]*)\))`)
 	indexMade    = regexp.MustCompile(`(?sm)^CREATE (?:UNIQUE )?INDEX (\w+) ON (\w+) \(([^)]*)\).*`)
+	columnAdded  = regexp.MustCompile(`(?m)^\s+ADD (?:COLUMN )?([a-z_]+) `)
+	indexGone    = regexp.MustCompile(`(?m)^\s*DROP (?:KEY|INDEX) (\w+)`)
 	tableAltered = regexp.MustCompile(`(?s)\bALTER TABLE (\w+)\n.*`)
 )
 
@@ -36,8 +38,15 @@ func (b book) shape() shape {
 	out := shape{map[string][]string{}, map[string]index{}}
 	for _, m := range b.migrations {
 		for _, part := range m.parts {
+			for _, gone := range indexGone.FindAllStringSubmatch(part, -1) {
+				delete(out.indexes, gone[1])
+			}
 			if i := indexMade.FindStringSubmatch(part); i != nil {
-				out.indexes[i[1]] = index{i[2], strings.Split(i[3], ", "), i[0]}
+				columns := strings.Split(i[3], ", ")
+				for at := range columns {
+					columns[at], _, _ = strings.Cut(columns[at], " ") // without its order
+				}
+				out.indexes[i[1]] = index{i[2], columns, i[0]}
 			}
 			table, body := tableMade.FindStringSubmatch(part), ""
 			if table != nil {
@@ -49,6 +58,9 @@ func (b book) shape() shape {
 				}
 			} else if table = tableAltered.FindStringSubmatch(part); table != nil {
 				body = table[0]
+				for _, c := range columnAdded.FindAllStringSubmatch(body, -1) {
+					out.tables[table[1]] = append(out.tables[table[1]], c[1])
+				}
 			}
 			for _, k := range keyMade.FindAllStringSubmatch(body, -1) {
 				out.indexes[k[2]] = index{table[1], strings.Split(k[3], ", "), "ALTER TABLE " + table[1] + " ADD " + k[1]}

@@ -19,69 +19,162 @@ type views struct{ *Store }
 // its own, and a called instance has to wait for its turn.
 const late = time.Hour
 
-func (s views) List(ctx context.Context, q ports.InstanceQuery) ([]ports.Instance, error) {
-	all := args{"limit": q.Limit}
-	given(all, "after", q.After, q.After.IsZero())
-	given(all, "deployment", q.Deployment, q.Deployment == "")
-	given(all, "process", q.Process, q.Process == "")
-	given(all, "since", q.Since, q.Since.IsZero())
-	given(all, "since_id", ports.FirstID(q.Since.Add(-late)), q.Since.IsZero())
-	given(all, "until", q.Until, q.Until.IsZero())
-	given(all, "until_id", ports.FirstID(q.Until.Add(late)), q.Until.IsZero())
-	given(all, "parent", q.Parent, q.Parent.IsZero())
-	chosen(all, q.Statuses)
-	if q.Alias != nil {
-		all["alias"] = valueKey(*q.Alias)
+// What one request reads at most for a page whose filters no index has together, and in how large bites. A page may so come back short.
+const (
+	walked = 5_000
+	stride = 1_000
+)
+
+// manyTenants is how many tenants a list of everybody's goes through one by one.
+const manyTenants = 100
+
+func (s views) List(ctx context.Context, q ports.InstanceQuery) (ports.InstancePage, error) {
+	var page ports.InstancePage
+	paths, err := s.paths(ctx, q)
+	if err != nil || len(paths) == 0 {
+		return page, err
 	}
-	var out []ports.Instance
-	for _, part := range halves(all, q) {
-		for _, tenant := range scopes(q.Tenants) {
-			part["tenant"] = tenant
-			err := s.read(ctx, fleet, op{name: "instance_list", args: part, scan: func(r row) error {
-				var in ports.Instance
-				err := scanInstance(r, &in)
-				out = append(out, in)
-				return err
-			}})
-			if err != nil {
-				return nil, err
+	w := walk{paths: paths, after: slices.Repeat([]ports.InstanceID{q.After}, len(paths)), ended: make([]bool, len(paths))}
+	for size := max(min(q.Limit, 8*q.Limit/len(paths)), 10); ; size = stride {
+		rows, err := s.bite(ctx, &w, size)
+		if err != nil {
+			return page, err
+		}
+		for _, in := range rows {
+			if shows(q, in) {
+				page.Instances = append(page.Instances, in)
 			}
 		}
+		switch n := q.Limit; {
+		case len(page.Instances) >= n:
+			page.Instances, page.Next = page.Instances[:n], page.Instances[n-1].ID
+			return page, nil
+		case w.floor.IsZero(), w.read >= walked:
+			page.Next = w.floor
+			return page, nil
+		}
 	}
-	slices.SortFunc(out, func(a, b ports.Instance) int { return bytes.Compare(b.ID[:], a.ID[:]) })
-	return out[:min(len(out), q.Limit)], nil
 }
 
-// halves asks for a process's or a revision's instances in two parts, those that live and those that have ended: each has its index.
-func halves(all args, q ports.InstanceQuery) []args {
-	if q.Process == "" && q.Deployment == "" || all["living"] != nil || all["failed"] != nil {
-		return []args{all}
-	}
-	ended := maps.Clone(all)
-	ended["ended"] = 1
-	if len(q.Statuses) > 0 && !slices.ContainsFunc(q.Statuses, func(s ports.Status) bool { return !s.Ended() }) {
-		return []args{ended}
-	}
-	all["living"] = 1
-	return []args{all, ended}
+// walk is how far a list was read along its paths.
+type walk struct {
+	paths []op
+	after []ports.InstanceID // of each path, the last row that was read
+	ended []bool
+	floor ports.InstanceID // what is newer was read in all paths; zero: everything was
+	ahead []ports.Instance // read, and older than floor
+	read  int
 }
 
-// chosen filters by status. Living and failed instances are said in the words of their indexes: they are few among many that have ended.
-func chosen(all args, statuses []ports.Status) {
-	n := len(statuses)
-	if n == 0 {
-		return
+// bite reads on in those paths that are behind the others, and answers what is known in full by then, newest first.
+func (s views) bite(ctx context.Context, w *walk, size int) ([]ports.Instance, error) {
+	var ops []op
+	for i, path := range w.paths {
+		if w.ended[i] || newer(w.floor, w.after[i]) {
+			continue
+		}
+		path.args["limit"] = size
+		given(path.args, "after", w.after[i], w.after[i].IsZero())
+		w.ended[i] = true
+		n := 0
+		path.scan = func(r row) error {
+			var in ports.Instance
+			err := scanInstance(r, &in)
+			w.ahead = append(w.ahead, in)
+			n++
+			w.after[i], w.ended[i] = in.ID, n < size
+			return err
+		}
+		ops = append(ops, path)
 	}
-	if !slices.ContainsFunc(statuses, ports.Status.Ended) {
-		all["living"] = 1
+	if err := s.read(ctx, fleet, ops...); err != nil {
+		return nil, err
 	}
-	if !slices.ContainsFunc(statuses, func(s ports.Status) bool { return s != ports.Failed }) {
-		all["failed"] = 1
-		return
+	w.floor = ports.InstanceID{}
+	for i, id := range w.after {
+		if !w.ended[i] && newer(id, w.floor) {
+			w.floor = id
+		}
 	}
-	for i, name := range []string{"status_a", "status_b", "status_c", "status_d", "status_e"} {
-		all[name] = statuses[min(i, n-1)]
+	slices.SortFunc(w.ahead, func(a, b ports.Instance) int { return bytes.Compare(b.ID[:], a.ID[:]) })
+	known, there := slices.BinarySearchFunc(w.ahead, w.floor, func(in ports.Instance, id ports.InstanceID) int { return bytes.Compare(id[:], in.ID[:]) })
+	if there {
+		known++
 	}
+	rows := w.ahead[:known]
+	w.ahead = w.ahead[known:]
+	w.read += len(rows)
+	return rows, nil
+}
+
+// paths are the ranges of indexes that have what is asked for, each in the order of the list. Every status has a range of its own: so each
+// index serves lists with a status and without. What the ranges have too much of, shows leaves out.
+func (s views) paths(ctx context.Context, q ports.InstanceQuery) ([]op, error) {
+	name, all, tenants, statuses := "instance_range", args{}, scopes(q.Tenants), q.Statuses
+	given(all, "since_id", ports.FirstID(q.Since.Add(-late)), q.Since.IsZero())
+	given(all, "until_id", ports.FirstID(q.Until.Add(late)), q.Until.IsZero())
+	if len(statuses) == 0 {
+		statuses = ports.Statuses()
+	}
+	switch {
+	case q.Alias != nil:
+		name, all["alias"], tenants, statuses = "instance_list", valueKey(*q.Alias), scopes(nil), nil
+	case !q.Parent.IsZero():
+		all["parent"], tenants, statuses = q.Parent, scopes(nil), nil
+	case q.Deployment != "":
+		all["deployment"], tenants = q.Deployment, scopes(nil)
+	case q.Tenants != nil:
+		given(all, "process", q.Process, q.Process == "")
+	case q.Process == "" && len(q.Statuses) == 0:
+		name, statuses = "instance_list", nil
+	default:
+		var err error
+		if tenants, err = s.tenants(ctx); err != nil {
+			return nil, err
+		}
+		if len(tenants) > manyTenants {
+			name, tenants, statuses = "instance_list", scopes(nil), nil
+			break
+		}
+		given(all, "process", q.Process, q.Process == "")
+	}
+	if len(statuses) == 0 {
+		return []op{{name: name, args: all}}, nil
+	}
+	var paths []op
+	for _, tenant := range tenants {
+		for _, status := range statuses {
+			path := op{name: name, args: maps.Clone(all)}
+			given(path.args, "tenant", tenant, tenant == nil)
+			path.args["status"] = status
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// tenants are those that ever deployed something, or as many of them that there are too many.
+func (s views) tenants(ctx context.Context) (out []any, err error) {
+	err = s.read(ctx, fleet, op{name: "tenant_list", args: args{"limit": manyTenants + 1}, scan: func(r row) error {
+		var tenant string
+		err := r.Scan(&tenant)
+		out = append(out, tenant)
+		return err
+	}})
+	return out, err
+}
+
+func newer(a, b ports.InstanceID) bool { return bytes.Compare(a[:], b[:]) > 0 }
+
+// shows says that an instance is what was asked for.
+func shows(q ports.InstanceQuery, in ports.Instance) bool {
+	return (q.Tenants == nil || slices.Contains(q.Tenants, in.Tenant)) &&
+		(q.Deployment == "" || q.Deployment == in.Deployment) &&
+		(q.Process == "" || q.Process == in.Process) &&
+		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, in.Status)) &&
+		(q.Since.IsZero() || !in.Created.Before(q.Since)) &&
+		(q.Until.IsZero() || in.Created.Before(q.Until)) &&
+		(q.Parent.IsZero() || in.Parent != nil && in.Parent.Instance == q.Parent)
 }
 
 func given(all args, name string, value any, zero bool) {

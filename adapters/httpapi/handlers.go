@@ -3,7 +3,6 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -49,7 +48,7 @@ func health(w http.ResponseWriter, failing []string) error {
 
 func (s *Server) deploy(w http.ResponseWriter, req bunrouter.Request, p Principal) error {
 	q := req.URL.Query()
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, s.MaxArchive))
+	body, err := all(w, req.Request, s.MaxArchive)
 	if err != nil {
 		return err
 	}
@@ -219,16 +218,16 @@ func (s *Server) instances(w http.ResponseWriter, req bunrouter.Request, p Princ
 	if name := q.Get("alias"); name != "" {
 		query.Alias = &ports.Alias{Module: q.Get("module"), Name: name, Value: ports.NewKey(q.Get("value"))}
 	}
-	rows, err := s.Views.List(req.Context(), query)
+	found, err := s.Views.List(req.Context(), query)
 	if err != nil {
 		return err
 	}
 	page := wire.Page[wire.Instance]{Items: []wire.Instance{}}
-	for _, row := range rows {
+	for _, row := range found.Instances {
 		page.Items = append(page.Items, instance(row))
 	}
-	if len(rows) == limit {
-		page.Next = rows[len(rows)-1].ID.String()
+	if !found.Next.IsZero() {
+		page.Next = found.Next.String()
 	}
 	return write(w, http.StatusOK, page)
 }

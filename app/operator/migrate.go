@@ -38,16 +38,14 @@ func (o Operator) Migrate(ctx context.Context, by ports.Actor, id ports.Instance
 func (o Operator) MigrateBatch(ctx context.Context, by ports.Actor, b ports.MigrationBatch) ([]ports.MigrationResult, ports.InstanceID, error) {
 	ids, next := b.Instances, ports.InstanceID{}
 	if ids == nil {
-		rows, err := o.Views.List(ctx, b.Filter)
+		page, err := o.Views.List(ctx, b.Filter)
 		if err != nil {
 			return nil, next, err
 		}
-		for _, row := range rows {
+		for _, row := range page.Instances {
 			ids = append(ids, row.ID)
 		}
-		if len(rows) == b.Filter.Limit {
-			next = ids[len(ids)-1]
-		}
+		next = page.Next
 	}
 	var out []ports.MigrationResult
 	for _, id := range ids {

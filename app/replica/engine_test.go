@@ -166,7 +166,8 @@ func (e *engine) ended(want map[string]int) {
 	e.t.Helper()
 	var got map[string]int
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		rows, err := e.store.Views().List(e.t.Context(), ports.InstanceQuery{Limit: 100})
+		page, err := e.store.Views().List(e.t.Context(), ports.InstanceQuery{Limit: 100})
+		rows := page.Instances
 		if err != nil {
 			e.t.Fatal(err)
 		}
@@ -221,7 +222,8 @@ func TestACalledProcessAnswersItsCaller(t *testing.T) {
 	)
 	heard := e.sendBeside("begin", `{"key": 7}`)
 	e.ended(map[string]int{"child suspended": 1, "parent suspended": 1})
-	rows, err := e.store.Views().List(t.Context(), ports.InstanceQuery{Process: "child", Limit: 1})
+	page, err := e.store.Views().List(t.Context(), ports.InstanceQuery{Process: "child", Limit: 1})
+	rows := page.Instances
 	if err != nil || len(rows) != 1 || rows[0].Parent == nil {
 		t.Fatalf("got %v %v, want one child of a parent", rows, err)
 	}
@@ -242,7 +244,8 @@ func TestCancellingACallerCancelsWhatItCalled(t *testing.T) {
 	)
 	e.sendBeside("begin", `{"key": 7}`)
 	e.ended(map[string]int{"child suspended": 1, "parent suspended": 1})
-	rows, err := e.store.Views().List(t.Context(), ports.InstanceQuery{Process: "parent", Limit: 1})
+	page, err := e.store.Views().List(t.Context(), ports.InstanceQuery{Process: "parent", Limit: 1})
+	rows := page.Instances
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("got %v %v", rows, err)
 	}
@@ -373,7 +376,8 @@ func TestAFailedStartIsNotResumedWithoutItsEvent(t *testing.T) {
 	in.Channel = "begin"
 	_, err := e.Intake.Take(t.Context(), in)
 	e.ended(map[string]int{"p failed": 1})
-	rows, listed := e.store.Views().List(t.Context(), ports.InstanceQuery{Limit: 1})
+	page, listed := e.store.Views().List(t.Context(), ports.InstanceQuery{Limit: 1})
+	rows := page.Instances
 	if listed != nil || len(rows) != 1 {
 		t.Fatalf("got %v %v, want the instance that failed with %v", rows, listed, err)
 	}

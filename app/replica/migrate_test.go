@@ -65,7 +65,8 @@ func TestAMigrationTakesNobodysUniqueKey(t *testing.T) {
 // listed are the instances, and there have to be so many.
 func (e *engine) listed(n int) []ports.Instance {
 	e.t.Helper()
-	rows, err := e.store.Views().List(e.t.Context(), ports.InstanceQuery{Limit: n + 1})
+	page, err := e.store.Views().List(e.t.Context(), ports.InstanceQuery{Limit: n + 1})
+	rows := page.Instances
 	if err != nil || len(rows) != n {
 		e.t.Fatalf("got %v, %v, want %d instances", rows, err, n)
 	}

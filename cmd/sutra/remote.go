@@ -167,7 +167,12 @@ func list[T any](use, short string, read func(*client.Client, context.Context, u
 		given[f[0]] = cmd.Flags().String(f[0], "", f[1])
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		page, err := read(r.client(), cmd.Context(), query(given))
+		ask := query(given)
+		page, err := read(r.client(), cmd.Context(), ask)
+		for err == nil && len(page.Items) == 0 && page.Next != "" { // the filters found nothing in what one request reads
+			ask.Set("after", page.Next)
+			page, err = read(r.client(), cmd.Context(), ask)
+		}
 		if err != nil {
 			return told(err)
 		}

@@ -29,10 +29,11 @@ func (f *fixture) list(q ports.InstanceQuery) []ports.InstanceID {
 	if q.Limit == 0 {
 		q.Limit = 100
 	}
-	got, err := f.store.Views().List(f.Context(), q)
+	page, err := f.store.Views().List(f.Context(), q)
 	f.must(err)
+	f.want("a cursor behind a full page alone", page.Next.IsZero(), len(page.Instances) < q.Limit)
 	var ids []ports.InstanceID
-	for _, in := range got {
+	for _, in := range page.Instances {
 		f.want("snapshot in a list", len(in.Snapshot), 0)
 		ids = append(ids, in.ID)
 	}
@@ -93,6 +94,13 @@ func listFilters(t *testing.T, h Harness) {
 		"since":      {ports.InstanceQuery{Since: f.clock.Now().Add(-2 * time.Minute)}, []int{2, 1}},
 		"until":      {ports.InstanceQuery{Until: f.clock.Now().Add(-2 * time.Minute)}, []int{0}},
 		"both":       {ports.InstanceQuery{Process: "order", Statuses: []ports.Status{ports.Suspended}}, []int{0}},
+		"several":    {ports.InstanceQuery{Process: "order", Statuses: []ports.Status{ports.Completed, ports.Suspended}}, []int{2, 0}},
+		"revision's": {ports.InstanceQuery{Deployment: f.active, Statuses: []ports.Status{ports.Suspended}}, []int{1, 0}},
+		"process of": {ports.InstanceQuery{Deployment: f.active, Process: "order"}, []int{2, 0}},
+		"all three":  {ports.InstanceQuery{Deployment: f.active, Process: "order", Statuses: []ports.Status{ports.Completed}}, []int{2}},
+		"since both": {ports.InstanceQuery{Process: "order", Since: f.clock.Now().Add(-2 * time.Minute)}, []int{2}},
+		"alias both": {ports.InstanceQuery{Alias: &three[1].Aliases[0], Statuses: []ports.Status{ports.Completed}}, nil},
+		"parent's":   {ports.InstanceQuery{Parent: three[0].ID, Process: "order"}, nil},
 	} {
 		c.q.Tenants = []string{f.tenant}
 		var want []ports.InstanceID
@@ -114,6 +122,9 @@ func listsDoNotGrow(t *testing.T, h Harness) {
 	rare := f.fresh()
 	rare.ID, rare.Process, rare.Status, rare.Waits = ports.ID{15: 1}, "rare", ports.Failed, nil
 	rare.Deployment, rare.Parent = f.deploy("2").ID, &ports.Parent{Instance: f.ids.New(), Wait: 1, Root: f.ids.New()}
+	odd := f.fresh()
+	odd.ID, odd.Process, odd.Status, odd.Waits = ports.ID{15: 3}, "odd", ports.Errored, nil
+	f.start(odd)
 	over := f.fresh()
 	over.ID, over.Process, over.Deployment, over.Status, over.Waits = ports.ID{15: 2}, "over", rare.Deployment, ports.Completed, nil
 	f.start(rare, over)
@@ -128,6 +139,10 @@ func listsDoNotGrow(t *testing.T, h Harness) {
 		"a revision's":             {Tenants: mine, Deployment: rare.Deployment},
 		"a process's":              {Tenants: mine, Process: "over"},
 		"a process's that ended":   {Tenants: mine, Process: "over", Statuses: []ports.Status{ports.Completed}},
+		"a revision's that ended":  {Tenants: mine, Deployment: rare.Deployment, Statuses: []ports.Status{ports.Completed}},
+		"errored":                  {Tenants: mine, Statuses: []ports.Status{ports.Errored}},
+		"everybody's errored":      {Statuses: []ports.Status{ports.Errored}},
+		"everybody's process's":    {Process: "over"},
 		"of just now":              {Tenants: mine, Since: time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)},
 		"of a business key":        {Tenants: mine, Alias: &rare.Aliases[0]},
 		"of a parent":              {Tenants: mine, Parent: rare.Parent.Instance},
@@ -153,8 +168,10 @@ func listsDoNotGrow(t *testing.T, h Harness) {
 				switch {
 				case q.Deployment != "" && q.Statuses == nil:
 					f.want(what, got, []ports.InstanceID{over.ID, rare.ID})
-				case q.Process == "over":
+				case q.Process == "over" || q.Deployment != "" && q.Statuses[0] == ports.Completed:
 					f.want(what, got, []ports.InstanceID{over.ID})
+				case len(q.Statuses) == 1 && q.Statuses[0] == ports.Errored:
+					f.want(what, got, []ports.InstanceID{odd.ID})
 				case q.Process+string(q.Deployment) != "" || q.Alias != nil || !q.Parent.IsZero() || len(q.Statuses) == 1:
 					f.want(what, got, []ports.InstanceID{rare.ID})
 				case !q.Since.IsZero():
@@ -168,6 +185,7 @@ func listsDoNotGrow(t *testing.T, h Harness) {
 	small := measure()
 	f.fill(h, few, many, "instance", "alias")
 	f.db.Exec(t, "UPDATE sutra_instance SET status = 'completed', ended_at = created_at WHERE process = 'p' AND id < "+h.Words.Bytes("51000", 16))
+	f.boundedPages(ports.InstanceQuery{Tenants: mine, Deployment: f.active, Process: "rare", Limit: 10}, many)
 	large := measure()
 	for _, what := range slices.Sorted(maps.Keys(small)) {
 		t.Logf("%-35s %8s over %d rows, %8s over %d", what, small[what].Round(time.Microsecond), few, large[what].Round(time.Microsecond), many)
@@ -179,6 +197,25 @@ func listsDoNotGrow(t *testing.T, h Harness) {
 		}
 		if large[what] > 4*small[what]+5*time.Millisecond {
 			t.Errorf("%s grows with its table: %s over %d rows, %s over %d", what, small[what], few, large[what], many)
+		}
+	}
+}
+
+// boundedPages asks for what no index has together and nobody is, over many rows: each request reads a part, and says where to go on.
+func (f *fixture) boundedPages(q ports.InstanceQuery, many int) {
+	f.Helper()
+	for pages := 1; ; pages++ {
+		page, err := f.store.Views().List(f.Context(), q)
+		f.must(err)
+		f.want("found", len(page.Instances), 0)
+		if pages == 1 && page.Next.IsZero() {
+			f.Fatalf("one request read all of %d rows", many)
+		}
+		if page.Next.IsZero() {
+			return
+		}
+		if q.After = page.Next; pages > 100 {
+			f.Fatalf("after %d pages over %d rows there is another", pages, many)
 		}
 	}
 }

@@ -27,6 +27,7 @@
 //	camunda:candidateUsers, camunda:candidateGroups,
 //	camunda:formKey, camunda:formRef, camunda:dueDate,
 //	camunda:followUpDate, camunda:priority             headers of a task on the topic sutra:user-task
+//	camunda:errorMessage                               what an error says when it is thrown
 //	camunda:errorCodeVariable,
 //	camunda:errorMessageVariable,
 //	camunda:escalationCodeVariable                     further variables that take what was caught

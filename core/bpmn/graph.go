@@ -174,6 +174,7 @@ type Event struct {
 	Kind      EventKind
 	Name      *Text // message, signal: its name; link: literal
 	Code      *Text // error, escalation: nil catches every code
+	Says      *Text // error: the message that goes with it when it is thrown
 	Timer     *TimerSpec
 	Condition *Expression
 	Activity  *Node       // compensation: activityRef, or nil

@@ -23,8 +23,8 @@ var attributes = words(`activityRef associationDirection attachedToRef behavior 
 	capacity categoryValueRef completionQuantity correlationKeyRef correlationPropertyRef dataObjectRef dataStoreRef default
 	definitionalCollaborationRef errorCode errorRef escalationCode escalationRef evaluatesToTypeRef eventGatewayType gatewayDirection id
 	implementation instantiate isClosed isCollection isExecutable isForCompensation isImmediate isInterrupting isSequential isUnlimited
-	itemSubjectRef language loopMaximum messageRef method name noneBehaviorEventRef oneBehaviorEventRef operationRef ordering
-	parallelMultiple parameterRef partitionElementRef processRef processType scriptFormat signalRef sourceRef startQuantity targetRef
+	itemKind itemRef itemSubjectRef language loopMaximum messageRef method name noneBehaviorEventRef oneBehaviorEventRef operationRef ordering
+	parallelMultiple parameterRef partitionElementRef processRef processType scriptFormat signalRef sourceRef startQuantity structureRef targetRef
 	testBefore textFormat triggeredByEvent waitForCompletion`)
 
 func words(text string) map[string]bool {
@@ -45,7 +45,7 @@ var noted = map[string]bool{
 	"camunda:decisionRefBinding": true, "camunda:calledElementBinding": true, "camunda:decisionRefVersion": true,
 	"camunda:formRefBinding": true, "camunda:formRefVersion": true, "camunda:decisionRefVersionTag": true, "camunda:calledElementVersion": true,
 	"camunda:calledElementVersionTag": true, "camunda:formFieldValidation": true, "camunda:localization": true, "camunda:category": true,
-	"camunda:sameDeployment": true, "camunda:historyLevel": true,
+	"camunda:sameDeployment": true, "camunda:historyLevel": true, "camunda:work-form-field-validation": true, "camunda:task-candidates-type": true,
 	"zeebe:properties": true, "zeebe:versionTag": true, "zeebe:modelerTemplate": true, "zeebe:modelerTemplateVersion": true,
 	"zeebe:modelerTemplateIcon": true, "zeebe:userTaskForm": true, "zeebe:userTask": true,
 }
@@ -60,81 +60,92 @@ var instead = map[string]string{
 	"camunda:field":                   "give the task headers, or input mappings",
 }
 
-// unread refuses what nobody asked for below e: elements of BPMN, and elements and attributes of the extensions read here.
-func (c *compiler) unread(e *element) {
-	c.unreadAttributes(e)
-	for _, child := range e.children {
-		switch {
-		case child.space == bpmnSpace && child.name == "extensionElements":
-			c.unreadExtensions(e, child)
-		case prefix(child.space) != "":
-			c.refuse(e, fault.ModelAttribute, "%s stands beside its extensionElements, where nothing reads it; put it inside", child.title())
-		case child.space != bpmnSpace:
-			c.passOver(e, child.space)
-		case child.name == "dataStoreReference":
-		case child.used:
-			c.unread(child)
-		case !documentary[child.name]:
-			c.refuse(child, fault.ModelElement, "it is not executed here; draw it another way")
+// unreadRoots refuses what nobody asked for of messages, signals, errors and other things that processes refer to.
+func (r *reader) unreadRoots(trees []*element) {
+	for _, tree := range trees {
+		for _, e := range tree.children {
+			if e.space == bpmnSpace && e.used && e.name != "process" {
+				r.unread(e)
+			}
 		}
 	}
 }
 
-func (c *compiler) unreadAttributes(e *element) {
+// unread refuses what nobody asked for below e: elements of BPMN, and elements and attributes of the extensions read here.
+func (r *reader) unread(e *element) {
+	r.unreadAttributes(e)
+	for _, child := range e.children {
+		switch {
+		case child.space == bpmnSpace && child.name == "extensionElements":
+			r.unreadExtensions(e, child)
+		case prefix(child.space) != "":
+			r.refuse(e, fault.ModelAttribute, "%s stands beside its extensionElements, where nothing reads it; put it inside", child.title())
+		case child.space != bpmnSpace:
+			r.passOver(e, child.space)
+		case child.name == "dataStoreReference":
+		case child.used:
+			r.unread(child)
+		case !documentary[child.name]:
+			r.refuse(child, fault.ModelElement, "it is not executed here; draw it another way")
+		}
+	}
+}
+
+func (r *reader) unreadAttributes(e *element) {
 	for i := range e.attrs {
 		a := &e.attrs[i]
 		name := prefix(a.space) + a.name
 		switch {
 		case a.used:
 		case a.space == "" && !attributes[a.name]:
-			c.warn(e, fault.ModelAttribute, "BPMN has no attribute %s, so it has no effect; correct its name or remove it", a.name)
+			r.warn(e, fault.ModelAttribute, "BPMN has no attribute %s, so it has no effect; correct its name or remove it", a.name)
 		case prefix(a.space) == "":
-			c.passOver(e, a.space)
+			r.passOver(e, a.space)
 		case noted[name]:
-			c.note(e, "%s has no effect here", a.title())
+			r.note(e, "%s has no effect here", a.title())
 		default:
-			c.refuse(e, fault.ModelAttribute, "%s is not executed here; %s", a.title(), remedy(name))
+			r.refuse(e, fault.ModelAttribute, "%s is not executed here; %s", a.title(), remedy(name))
 		}
 	}
 }
 
-func (c *compiler) unreadExtensions(owner, x *element) {
+func (r *reader) unreadExtensions(owner, x *element) {
 	for _, child := range x.children {
 		name := prefix(child.space) + child.name
 		switch {
 		case prefix(child.space) == "":
-			c.passOver(owner, child.space)
+			r.passOver(owner, child.space)
 		case child.used:
-			c.unreadParts(owner, child)
+			r.unreadParts(owner, child)
 		case noted[name]:
-			c.note(owner, "%s has no effect here", child.title())
+			r.note(owner, "%s has no effect here", child.title())
 		default:
-			c.refuse(owner, fault.ModelAttribute, "%s is not executed on a %s; %s", child.title(), owner.name, remedy(name))
+			r.refuse(owner, fault.ModelAttribute, "%s is not executed on a %s; %s", child.title(), owner.name, remedy(name))
 		}
 	}
 }
 
 // passOver notes, once for each, a namespace that means nothing here.
-func (c *compiler) passOver(e *element, space string) {
-	if space == "" || space == bpmnSpace || strings.HasPrefix(space, "http://www.w3.org/") || c.foreign[space] {
+func (r *reader) passOver(e *element, space string) {
+	if space == "" || space == bpmnSpace || strings.HasPrefix(space, "http://www.w3.org/") || r.foreign[space] {
 		return
 	}
-	c.foreign[space] = true
-	c.note(e, "what stands in the namespace %q has no effect here", space)
+	r.foreign[space] = true
+	r.note(e, "what stands in the namespace %q has no effect here", space)
 }
 
 // unreadParts refuses attributes and elements of an extension that it does not have.
-func (c *compiler) unreadParts(owner, x *element) {
+func (r *reader) unreadParts(owner, x *element) {
 	for _, a := range x.attrs {
 		if !a.used && a.name != "id" {
-			c.refuse(owner, fault.ModelAttribute, "%s has no attribute %s here; correct its name or remove it", x.title(), a.name)
+			r.refuse(owner, fault.ModelAttribute, "%s has no attribute %s here; correct its name or remove it", x.title(), a.name)
 		}
 	}
 	for _, child := range x.children {
 		if child.used {
-			c.unreadParts(owner, child)
+			r.unreadParts(owner, child)
 		} else if prefix(child.space) != "" {
-			c.refuse(owner, fault.ModelAttribute, "%s has no element %s here; correct its name or remove it", x.title(), child.name)
+			r.refuse(owner, fault.ModelAttribute, "%s has no element %s here; correct its name or remove it", x.title(), child.name)
 		}
 	}
 }

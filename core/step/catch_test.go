@@ -145,6 +145,15 @@ func TestOwnSignalIsServedInTheStep(t *testing.T) {
 	i.want("signal again, task b, task got")
 }
 
+func TestErrorsSayTheirMessage(t *testing.T) {
+	w := newWorld(t, definitions(`<error id="said" errorCode="E" camunda:errorMessage="=&quot;too dear: &quot; + string(n)"/>`, process(start("s"),
+		sub("sub", start("is"), end("x", errorDef("said")), path("is", "x")), boundary("b", "sub", anyError()), worker("a"), path("s", "sub"), path("b", "a"))))
+	i := w.start(`{"n": 5}`)
+	if i.want("task a"); i.variable("message") != `"too dear: 5"` || i.variable("code") != `"E"` {
+		t.Errorf("code %s, message %s", i.variable("code"), i.variable("message"))
+	}
+}
+
 // A signal takes along what the event that throws it names, in the words of either Camunda.
 func TestSignalCarriesWhatItsThrowNames(t *testing.T) {
 	for _, thrower := range []string{

@@ -27,7 +27,7 @@ func (r *run) throw(t *tok) {
 		r.throwMessage(t)
 		return
 	}
-	ev := &Event{Code: r.text(n.Event.Code, t.local(), nil, n), Payload: r.inputsOf(t)}
+	ev := &Event{Code: r.text(n.Event.Code, t.local(), nil, n), Message: r.text(n.Event.Says, t.local(), nil, n), Payload: r.inputsOf(t)}
 	switch n.Event.Kind {
 	case bpmn.Signal:
 		r.signal(t, ev)

@@ -225,7 +225,7 @@ SELECT i.id
 FROM sutra_instance AS i
 WHERE i.deployment = :deployment
 AND i.ended_at IS NULL
-ORDER BY i.id
+ORDER BY i.deployment
 :page
 
 -- name: example_outbox

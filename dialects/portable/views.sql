@@ -3,28 +3,41 @@
 SELECT i.tenant, i.id, i.deployment, i.module, i.process, i.channel, i.parent, i.parent_wait, i.root, i.status, NULL, i.fault_code, i.fault_detail, i.fault_node, i.claim_owner, i.claim_epoch, i.claimed_at, i.last_step, i.created_at, i.updated_at, i.ended_at
 FROM sutra_instance AS i
 WHERE 1 = 1
-AND i.tenant = :tenant?
-AND i.id < :after?
-AND i.deployment = :deployment?
-AND i.process = :process?
-AND i.status IN (:status_a?, :status_b?, :status_c?, :status_d?, :status_e?)
-AND i.status = 'failed' AND 1 = :failed?
-AND i.ended_at IS NULL AND 1 = :living?
-AND i.ended_at IS NOT NULL AND 1 = :ended?
 AND i.id IN (SELECT a.instance FROM sutra_alias AS a WHERE a.alias_key = :alias?)
-AND i.created_at >= :since?
-AND i.created_at < :until?
+AND i.id < :after?
 AND i.id >= :since_id?
 AND i.id < :until_id?
-AND i.parent = :parent?
 ORDER BY i.id DESC
+:page
+
+-- name: instance_range
+-- scope: fleet
+SELECT i.tenant, i.id, i.deployment, i.module, i.process, i.channel, i.parent, i.parent_wait, i.root, i.status, NULL, i.fault_code, i.fault_detail, i.fault_node, i.claim_owner, i.claim_epoch, i.claimed_at, i.last_step, i.created_at, i.updated_at, i.ended_at
+FROM sutra_instance AS i
+WHERE 1 = 1
+AND i.tenant = :tenant?
+AND i.process = :process?
+AND i.deployment = :deployment?
+AND i.status = :status?
+AND i.parent = :parent?
+AND i.id < :after?
+AND i.id >= :since_id?
+AND i.id < :until_id?
+ORDER BY i.id DESC
+:page
+
+-- name: tenant_list
+-- scope: fleet
+SELECT DISTINCT d.tenant
+FROM sutra_deployment AS d
+ORDER BY d.tenant
 :page
 
 -- name: instance_living
 SELECT count(*)
 FROM sutra_instance AS i
 WHERE i.tenant = :tenant
-AND i.ended_at IS NULL
+AND i.status IN ('suspended', 'failed')
 
 -- name: instance_tenant
 -- scope: fleet

@@ -1,0 +1,10 @@
+DROP INDEX sutra_instance_list;
+DROP INDEX sutra_instance_revision;
+DROP INDEX sutra_instance_process;
+DROP INDEX sutra_instance_failed;
+DROP INDEX sutra_instance_process_ended;
+DROP INDEX sutra_instance_revision_ended;
+CREATE INDEX sutra_instance_status ON sutra_instance (tenant, status, id DESC NULLS LAST);
+CREATE INDEX sutra_instance_process ON sutra_instance (tenant, process, status, id DESC NULLS LAST);
+CREATE INDEX sutra_instance_revision ON sutra_instance (deployment, status, id DESC NULLS LAST);
+CREATE INDEX sutra_instance_channel ON sutra_instance (tenant, channel, id) WHERE ended_at IS NULL;

@@ -1,0 +1,10 @@
+DROP INDEX sutra_instance_list ON sutra_instance;
+DROP INDEX sutra_instance_revision ON sutra_instance;
+DROP INDEX sutra_instance_process ON sutra_instance;
+DROP INDEX sutra_instance_failed ON sutra_instance;
+DROP INDEX sutra_instance_process_ended ON sutra_instance;
+DROP INDEX sutra_instance_revision_ended ON sutra_instance;
+CREATE INDEX sutra_instance_status ON sutra_instance (tenant, status, id) WITH (ALLOW_PAGE_LOCKS = OFF);
+CREATE INDEX sutra_instance_process ON sutra_instance (tenant, process, status, id) WITH (ALLOW_PAGE_LOCKS = OFF);
+CREATE INDEX sutra_instance_revision ON sutra_instance (deployment, status, id) WITH (ALLOW_PAGE_LOCKS = OFF);
+CREATE INDEX sutra_instance_channel ON sutra_instance (tenant, channel, id) WHERE ended_at IS NULL WITH (ALLOW_PAGE_LOCKS = OFF);
