@@ -96,7 +96,7 @@ func TestExplainSaysWhatAnInstanceWaitsFor(t *testing.T) {
 func TestExplainSaysWhyATimerThatIsDueDoesNotFire(t *testing.T) {
 	e := run(t, fmt.Sprintf(door, "begin"),
 		process("p", start("p", "begin"),
-			`<intermediateCatchEvent id="p-1"><timerEventDefinition><timeDuration>PT0.2S</timeDuration></timerEventDefinition></intermediateCatchEvent>`, `<endEvent id="p-2"/>`),
+			`<intermediateCatchEvent id="p-1"><timerEventDefinition><timeDuration>PT2S</timeDuration></timerEventDefinition></intermediateCatchEvent>`, `<endEvent id="p-2"/>`),
 	)
 	e.sendBeside("begin", `{"key": 1}`)
 	e.ended(map[string]int{"p suspended": 1})
