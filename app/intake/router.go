@@ -60,7 +60,7 @@ func (r Router) Send(ctx context.Context, m *intake.Message, to Routed, pending 
 	if pending {
 		return r.d.Lanes.Submit(ctx, request)
 	}
-	return r.d.Lanes.Offer(request)
+	return r.d.Lanes.Offer(ctx, request)
 }
 
 // Await is Send that waits for the answer. A message whose unique key is held goes to the holder where the model says so.
@@ -105,7 +105,7 @@ func (r Router) request(m *intake.Message, to Routed, pending bool) (lane.Reques
 		}
 		event := m.StartEvent(route.Start.Node.ID)
 		event.Consumed = consumed
-		return lane.Request{Start: &lane.Start{Program: route.Start.Program, Begin: step.Begin{
+		return lane.Request{Start: &lane.Start{Program: route.Start.Program, Most: m.Channel.MaxInstances, Begin: step.Begin{
 			Ref:     ports.Ref{Tenant: m.Inbox.Tenant, ID: r.d.IDs.New()},
 			Channel: m.Channel.Name,
 			Leases:  m.Leases,
