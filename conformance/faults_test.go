@@ -179,6 +179,16 @@ func TestServerThatHangs(t *testing.T) {
 		if took := time.Since(began); a.Err == nil || took > 20*time.Second {
 			t.Errorf("a start: got %+v after %s, want trouble before long", a, took)
 		}
+		// Loops have contexts that never end: nothing they ask may hang as long as the server does.
+		for what, ask := range map[string]func() error{
+			"a batch of emissions": func() error { _, err := f.store.Outbox().Take(t.Context(), "w", time.Time{}, 10); return err },
+			"the version":          func() error { _, err := f.store.Changes().Version(t.Context()); return err },
+		} {
+			began := time.Now()
+			if err := ask(); err == nil || time.Since(began) > 20*time.Second {
+				t.Errorf("%s: got %v after %s, want trouble before long", what, err, time.Since(began))
+			}
+		}
 		if err := server.Resume(); err != nil {
 			t.Fatal(err)
 		}

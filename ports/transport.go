@@ -8,9 +8,13 @@ import (
 // Queue is where the messages of one consumer wait at a broker.
 type Queue struct {
 	URL   string // of the broker, with what opens it: it stays out of errors and logs
-	Path  string // what is there: a queue, or stream/consumer
+	Path  string // what is there: a queue, stream/consumer, or topic/group
 	Ahead int    // messages that may be unsettled at once; 1: one after the other, as they are queued
 	Alone bool   // nobody else may consume from it meanwhile: refused while somebody does
+
+	// Ordered: of the streams that the broker itself keeps apart, messages are handed over one after the other, as they stand in them.
+	// Brokers with one stream have Ahead for that.
+	Ordered bool
 }
 
 // Disposal is what a broker does with a message.

@@ -2,6 +2,7 @@ package database
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +46,7 @@ func (s claims) claim(ctx context.Context, owner ports.Owner, tenant string, ref
 	var got map[ports.InstanceID]bool
 	err := s.repeat(ctx, func() error {
 		got = map[ports.InstanceID]bool{}
-		return s.run.write(ctx, tx{tenant: tenant, cheap: true, ops: []op{{
+		err := s.run.write(ctx, tx{tenant: tenant, cheap: true, ops: []op{{
 			name: "instance_claim", args: all, rows: column(refs, refID), scan: func(r row) error {
 				c := ports.Claimed{Outcome: ports.Done}
 				err := scanInstance(r, &c.Instance)
@@ -54,6 +55,10 @@ func (s claims) claim(ctx context.Context, owner ports.Owner, tenant string, ref
 				return err
 			},
 		}}})
+		if t, ok := errors.AsType[*trouble](err); ok {
+			t.uncertain = false // what may have happened is sent again: it is granted to its owner once more
+		}
+		return err
 	})
 	if err != nil || len(got) == len(refs) {
 		return coded(err)

@@ -36,17 +36,19 @@ func (c *clock) at(local time.Time) time.Time {
 	return c.value.Add(run - min(c.ahead, run/slewRate))
 }
 
-// sample takes what the database said between two local instants, and answers how far off the clock was.
+// sample takes what the database said between two local instants, and answers how far off the clock was at least: the answer may have
+// waited for a connection before it was asked for, or for the machine afterwards, so that nobody knows when in between it was true.
 func (c *clock) sample(before, after, said time.Time) time.Duration {
-	said = said.Add(after.Sub(before) / 2).UTC()
+	took := after.Sub(before)
+	said = said.UTC()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ref.IsZero() {
-		c.ref, c.value = after, said
+		c.ref, c.value = after, said.Add(took/2)
 		return 0
 	}
 	now := c.at(after)
-	off := said.Sub(now)
+	off := max(0, said.Sub(now)) + min(0, said.Add(took).Sub(now))
 	c.ref, c.value, c.ahead = after, now, max(0, -off)
 	if off > 0 {
 		c.value = said

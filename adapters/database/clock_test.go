@@ -40,4 +40,7 @@ func TestClockStepsForwardSlewsBackAndNeverRunsBack(t *testing.T) {
 	if got := c.sample(local.Add(-200*time.Millisecond), local, said.Add(-100*time.Millisecond)); got != 0 {
 		t.Fatalf("a slow answer: told %s, want 0: half of the round trip is its age", got)
 	}
+	if got := c.sample(local.Add(-10*time.Second), local, said); got != 0 || off() != 0 {
+		t.Fatalf("an answer that waited ten seconds for a connection: told %s, off by %s; want 0 and 0: it may be just made", got, off())
+	}
 }

@@ -28,10 +28,21 @@ type deployments struct{ *Store }
 func (s deployments) Activate(ctx context.Context, a ports.Activation) (ports.Revision, ports.Answer, error) {
 	var made ports.Revision
 	var answer ports.Answer
-	err := s.hold(ctx, fleet, func(run run) (err error) {
-		made, answer, err = s.activate(run, a)
-		return err
-	})
+	swap := func(ctx context.Context) error {
+		return s.hold(ctx, fleet, func(run run) (err error) {
+			made, answer, err = s.activate(run, a)
+			return err
+		})
+	}
+	err := swap(ctx)
+	if _, uncertain := classOf(err); uncertain { // the call's own id tells whether it has landed
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
+		defer cancel()
+		again := swap(late)
+		if class, _ := classOf(again); class != dialects.Lost && class != dialects.Timeout {
+			err = again
+		}
+	}
 	if class, _ := classOf(err); class == dialects.Duplicate {
 		return made, s.doorTaken(ctx, a, err), nil
 	}

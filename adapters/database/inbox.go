@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -171,7 +172,7 @@ func (s inbox) onRows(ctx context.Context, refs []ports.InboxRef, o op) error {
 }
 
 func (s inbox) Finish(ctx context.Context, refs []ports.InboxRef) ([]ports.Answer, error) {
-	return s.settle(ctx, group{
+	out := s.settle(ctx, group{
 		n:      len(refs),
 		tenant: func(i int) string { return refs[i].Tenant },
 		keys:   func(i int) []string { return []string{string(refs[i].Event[:])} },
@@ -184,7 +185,8 @@ func (s inbox) Finish(ctx context.Context, refs []ports.InboxRef) ([]ports.Answe
 		ask: func(ctx context.Context, tenant string, open []int, out []ports.Answer) error {
 			return s.notPending(ctx, tenant, refs, open, out)
 		},
-	}), nil
+	})
+	return out, unsettled(out)
 }
 
 func (s inbox) notPending(ctx context.Context, tenant string, refs []ports.InboxRef, open []int, out []ports.Answer) error {
@@ -232,7 +234,16 @@ func (s inbox) Forward(ctx context.Context, from ports.InboxRef, cursor []byte, 
 			return err
 		},
 	})
-	return out[0], nil
+	return out[0], out[0].Err
+}
+
+// unsettled is the trouble of a group's elements.
+func unsettled(all []ports.Answer) error {
+	var errs []error
+	for _, a := range all {
+		errs = append(errs, a.Err)
+	}
+	return errors.Join(errs...)
 }
 
 func (s inbox) Replies(ctx context.Context, refs []ports.InboxRef) ([]ports.Taken, error) {

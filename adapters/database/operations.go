@@ -59,10 +59,12 @@ func (s operations) Adopt(ctx context.Context, by string, silent time.Time, limi
 	if !took {
 		return nil, err
 	}
-	for i := 0; i < len(found) && err == nil; i++ {
-		found[i].Archive, err = s.archive(ctx, found[i].ID.String())
+	for i := range found {
+		if found[i].Archive, err = s.archive(ctx, found[i].ID.String()); err != nil {
+			return found[:i], err // the others fall silent again
+		}
 	}
-	return found, err
+	return found, nil
 }
 
 func (s operations) Touch(ctx context.Context, id ports.ID, by string) (ports.Answer, error) {

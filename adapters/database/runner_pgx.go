@@ -17,7 +17,7 @@ import (
 type pgxRunner struct {
 	book
 	pool   *pgxpool.Pool
-	commit time.Duration // how long a transaction may take once it is sent
+	commit time.Duration // how long a transaction may take once it is sent, and a connection until it is there
 }
 
 func (r pgxRunner) read(ctx context.Context, tenant string, ops []op) error {
@@ -36,9 +36,9 @@ func (r pgxRunner) write(ctx context.Context, t tx) error {
 }
 
 func (r pgxRunner) implicit(ctx context.Context, t tx) error {
-	conn, err := r.pool.Acquire(ctx)
+	conn, err := r.acquire(ctx)
 	if err != nil {
-		return r.troubled("connect", safe{err})
+		return err
 	}
 	defer conn.Release()
 	// The commit is part of the batch: once sent, the caller's context must not cut it.
@@ -52,12 +52,25 @@ func (r pgxRunner) implicit(ctx context.Context, t tx) error {
 	return r.send(ctx, conn.Conn(), conn.Conn(), batch, t.tenant, t.ops)
 }
 
-func (r pgxRunner) hold(ctx context.Context, tenant string, body func(run run) error) error {
+func (r pgxRunner) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.commit)
+	defer cancel()
 	conn, err := r.pool.Acquire(ctx)
 	if err != nil {
-		return r.troubled("connect", err)
+		return nil, r.troubled("connect", safe{err})
+	}
+	return conn, nil
+}
+
+func (r pgxRunner) hold(ctx context.Context, tenant string, body func(run run) error) error {
+	conn, err := r.acquire(ctx)
+	if err != nil {
+		return err
 	}
 	defer conn.Release()
+	// The caller's context may never end: a server that hangs must not hold its loop for as long.
+	ctx, cancel := context.WithTimeout(ctx, r.commit)
+	defer cancel()
 	open, err := conn.Begin(ctx)
 	if err != nil {
 		return r.troubled("begin", err)

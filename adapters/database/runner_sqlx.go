@@ -16,7 +16,7 @@ import (
 type sqlxRunner struct {
 	book
 	writer, reader *sqlx.DB
-	commit         time.Duration // how long a transaction may take as a whole
+	commit         time.Duration // how long a transaction may take as a whole, and a read, and a connection until it is there
 }
 
 func (r sqlxRunner) write(ctx context.Context, t tx) error {
@@ -60,7 +60,9 @@ func (r sqlxRunner) open(ctx context.Context, work func(on executor) error) erro
 
 // lend gives work a connection, and a context that outlives the caller's, so that COMMIT is never cut by it.
 func (r sqlxRunner) lend(ctx context.Context, work func(late context.Context, conn *sqlx.Conn) error) error {
-	conn, err := r.writer.Connx(ctx)
+	waiting, stop := context.WithTimeout(ctx, r.commit)
+	conn, err := r.writer.Connx(waiting)
+	stop()
 	if err != nil {
 		return r.troubled("connect", err)
 	}
@@ -70,7 +72,10 @@ func (r sqlxRunner) lend(ctx context.Context, work func(late context.Context, co
 	return work(late, conn)
 }
 
+// read ends in time also where the caller's context never does, and the server hangs.
 func (r sqlxRunner) read(ctx context.Context, tenant string, ops []op) error {
+	ctx, cancel := context.WithTimeout(ctx, r.commit)
+	defer cancel()
 	return r.run(ctx, r.reader, tenant, ops)
 }
 

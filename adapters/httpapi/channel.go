@@ -3,7 +3,6 @@ package httpapi
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -72,7 +71,7 @@ func (s *Server) admit(a ports.Auth, req *http.Request) error {
 
 // incoming reads a request as a message. Headers that prove who calls stay outside.
 func incoming(w http.ResponseWriter, req *http.Request, at ports.Entrance) (ports.Incoming, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, at.Limit))
+	body, err := all(w, req, at.Limit)
 	if err != nil {
 		return ports.Incoming{}, err
 	}

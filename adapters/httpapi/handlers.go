@@ -3,7 +3,6 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -49,7 +48,7 @@ func health(w http.ResponseWriter, failing []string) error {
 
 func (s *Server) deploy(w http.ResponseWriter, req bunrouter.Request, p Principal) error {
 	q := req.URL.Query()
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, s.MaxArchive))
+	body, err := all(w, req.Request, s.MaxArchive)
 	if err != nil {
 		return err
 	}

@@ -14,9 +14,16 @@ import (
 // retryAfter is what a sender of refused work is told to wait, in seconds.
 const retryAfter = "1"
 
+// gone is the status of a request whose caller has hung up: nobody reads it, and it is nobody's fault (nginx has it so).
+const gone = 499
+
 // refuse turns the error of a handler into a problem document. It is where an error stops, so here it is logged.
 func (s *Server) refuse(ctx context.Context, w http.ResponseWriter, req *http.Request, err error) error {
 	if err == nil {
+		return nil
+	}
+	if req.Context().Err() != nil && errors.Is(err, context.Canceled) {
+		w.WriteHeader(gone)
 		return nil
 	}
 	p := problem(err)

@@ -56,6 +56,7 @@ func New(d Deps, listener net.Listener) *Server {
 	s.http = &http.Server{
 		Handler:           s.router(),
 		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       patience,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug),

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -103,7 +104,11 @@ func ended(w http.ResponseWriter, accepted bool, err error) error {
 
 // body reads a JSON body, strictly.
 func (s *Server) body(w http.ResponseWriter, req bunrouter.Request, into any) error {
-	d := json.NewDecoder(http.MaxBytesReader(w, req.Body, s.MaxPayload))
+	body, err := all(w, req.Request, s.MaxPayload)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
 		return fault.RequestInvalid.With("the body does not read: %w", err)

@@ -7,15 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer is the longest answer that a call is given, in bytes.
 const maxAnswer = 1 << 20
 
 // Sender is a ports.Sender for http and https destinations.
@@ -49,6 +53,9 @@ func (s *Sender) Send(ctx context.Context, e ports.Emission) (ports.Response, er
 	req.Header.Set("Sutra-Instance", e.Instance.String())
 	req.Header.Set("Sutra-Sequence", fmt.Sprint(e.Seq))
 	req.Header.Set("User-Agent", "sutra")
+	if err := unsendable(req); err != nil {
+		return ports.Response{}, err
+	}
 	res, err := s.client.Do(req)
 	if refused, ok := errors.AsType[*fault.Fault](err); ok {
 		return ports.Response{}, refused // by the dialer
@@ -56,15 +63,17 @@ func (s *Sender) Send(ctx context.Context, e ports.Emission) (ports.Response, er
 	if err != nil {
 		return ports.Response{}, fault.SendFailed.With("no answer from %s: %w", req.URL.Host, err)
 	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err := errors.Join(err, res.Body.Close()); err != nil {
 		return ports.Response{}, fault.SendFailed.With("the answer of %s broke off: %w", req.URL.Host, err)
 	}
-	out := ports.Response{Status: res.StatusCode, ContentType: res.Header.Get("Content-Type"), Body: body}
-	for name, values := range res.Header {
-		out.Headers = append(out.Headers, ports.Header{Name: name, Value: strings.Join(values, ", ")})
+	out := ports.Response{Status: res.StatusCode, ContentType: res.Header.Get("Content-Type"), Body: body[:min(len(body), maxAnswer)]}
+	for _, name := range slices.Sorted(maps.Keys(res.Header)) {
+		out.Headers = append(out.Headers, ports.Header{Name: name, Value: strings.Join(res.Header[name], ", ")})
 	}
 	switch c := res.StatusCode; {
+	case c >= 200 && c < 300 && e.Wait != 0 && len(body) > maxAnswer: // cut off, it would say something else
+		return ports.Response{}, fault.SendRefused.With("the answer of %s has more than the %d bytes that a call is given", req.URL.Host, maxAnswer)
 	case c >= 200 && c < 300:
 		return out, nil
 	case c == http.StatusRequestTimeout, c == http.StatusTooEarly, c == http.StatusTooManyRequests, c >= 500:
@@ -72,4 +81,21 @@ func (s *Sender) Send(ctx context.Context, e ports.Emission) (ports.Response, er
 	default:
 		return out, fault.SendRefused.With("%s answered %s", req.URL.Host, res.Status)
 	}
+}
+
+// unsendable says what no attempt can send, because HTTP has no words for it.
+func unsendable(req *http.Request) error {
+	if req.URL.Host == "" {
+		return fault.SendRefused.With("destination %q names no host", req.URL.Redacted())
+	}
+	for _, name := range slices.Sorted(maps.Keys(req.Header)) {
+		valid := httpguts.ValidHeaderFieldName(name)
+		for _, value := range req.Header[name] {
+			valid = valid && httpguts.ValidHeaderFieldValue(value)
+		}
+		if !valid {
+			return fault.SendRefused.With("header %q, or its value, cannot be sent over HTTP", name)
+		}
+	}
+	return nil
 }

@@ -117,3 +117,37 @@ func TestALongAnswerIsCutOff(t *testing.T) {
 		t.Fatalf("got %d bytes, %v; want at most 1 MiB", len(res.Body), err)
 	}
 }
+
+// TestWhatHTTPCannotSayIsRefusedForGood: sent again it would be the same, for ever.
+func TestWhatHTTPCannotSayIsRefusedForGood(t *testing.T) {
+	for name, e := range map[string]ports.Emission{
+		"a line break in a value": {Destination: "http://127.0.0.1:1/", Headers: []ports.Header{{Name: "X-One", Value: "a\nb"}}},
+		"a blank in a name":       {Destination: "http://127.0.0.1:1/", Headers: []ports.Header{{Name: "X One", Value: "a"}}},
+		"no host":                 {Destination: "http:///path"},
+	} {
+		if _, err := webhook.New(time.Second, http.DefaultTransport).Send(t.Context(), e); !errors.Is(err, fault.SendRefused) {
+			t.Errorf("%s: got %v, want %s", name, err, fault.SendRefused)
+		}
+	}
+}
+
+// TestAnAnswerThatIsTooLongIsNotCutOff for a call, which would go on with half of it. Who does not wait for it does not care.
+func TestAnAnswerThatIsTooLongIsNotCutOff(t *testing.T) {
+	const most = 1 << 20
+	size := most
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, size)) }))
+	defer server.Close()
+	send := func(wait ports.WaitID) (ports.Response, error) {
+		return webhook.New(10*time.Second, http.DefaultTransport).Send(t.Context(), ports.Emission{Destination: server.URL, Wait: wait})
+	}
+	if r, err := send(7); err != nil || len(r.Body) != most {
+		t.Errorf("the longest: got %d bytes, %v", len(r.Body), err)
+	}
+	size++
+	if r, err := send(7); !errors.Is(err, fault.SendRefused) {
+		t.Errorf("one more: got %d bytes, %v; want %s", len(r.Body), err, fault.SendRefused)
+	}
+	if _, err := send(0); err != nil {
+		t.Errorf("one more, and nobody waits: got %v", err)
+	}
+}

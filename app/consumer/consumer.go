@@ -52,7 +52,7 @@ func (c *consumer) run(stopped, working context.Context) {
 func (c *consumer) session(stopped, working context.Context) (opened bool, err error) {
 	ctx, cancel := context.WithCancel(stopped)
 	defer cancel()
-	queue := ports.Queue{Path: c.door.from.Path, Ahead: c.Ahead}
+	queue := ports.Queue{Path: c.door.from.Path, Ahead: c.Ahead, Ordered: c.door.ordered}
 	var term ports.Term
 	if c.door.singleton {
 		queue.Ahead, queue.Alone = 1, true
@@ -112,11 +112,11 @@ func (c *consumer) follow(ctx context.Context, term ports.Term, end func()) {
 func (c *consumer) take(ctx context.Context, in ports.Incoming, term ports.Term) ports.Ruling {
 	ctx, end := c.Watch.Span(ctx, ports.Span{Name: "process " + c.door.channel, Kind: ports.SpanConsumer, Parent: ports.TraceOf(in.Headers)})
 	in.Received = c.Clock.Now()
-	if c.door.singleton {
+	if c.door.singleton && in.Stream == "" {
 		in.Stream, in.Position = c.door.from.Path, c.next(term)
-		if term.Number > 0 {
-			in.Leases = []ports.Term{term}
-		}
+	}
+	if c.door.singleton && term.Number > 0 {
+		in.Leases = []ports.Term{term}
 	}
 	var receipt ports.Receipt
 	entrance, err := c.Intake.Enter(ctx, c.door.address)
@@ -190,10 +190,13 @@ func (c *consumer) tell(ctx context.Context, in ports.Incoming, receipt ports.Re
 	}
 	f := fault.Of(err)
 	about := []any{"tenant", c.door.tenant, "channel", c.door.channel, "event", string(in.EventID), "code", f.Code, "error", err}
+	if in.Stream != "" {
+		about = append(about, "stream", in.Stream, "position", in.Position)
+	}
 	switch ruling.Disposal {
 	case ports.Acknowledge:
 	case ports.Refuse:
-		c.Log.WarnContext(ctx, "a message is refused for good; the broker puts it to its dead letters, if it has a place for them", about...)
+		c.Log.WarnContext(ctx, "a message is refused for good; the broker puts it to its dead letters, if it has a place for them, else it is passed over", about...)
 	case ports.Requeue:
 		c.Log.InfoContext(ctx, "a message is given back to its broker and comes again", append(about, "after", ruling.After)...)
 	}

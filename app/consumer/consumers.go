@@ -57,6 +57,7 @@ type door struct {
 	transport channel.Transport
 	from      channel.Place
 	singleton bool
+	ordered   bool
 }
 
 // role is what a singleton channel's one consumer leads in.
@@ -148,7 +149,7 @@ func doors(set *converge.Set) map[string]door {
 			continue
 		}
 		out[address] = door{
-			address: address, tenant: d.Served.Slot.Tenant, channel: ch.Name, transport: ch.Transport, from: ch.From(), singleton: ch.Singleton,
+			address: address, tenant: d.Served.Slot.Tenant, channel: ch.Name, transport: ch.Transport, from: ch.From(), singleton: ch.Singleton, ordered: ch.Ordered,
 		}
 	}
 	return out

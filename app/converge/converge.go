@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,15 +35,17 @@ type Deps struct {
 type Loop struct {
 	Deps
 	current atomic.Pointer[Set]
-	rounds  atomic.Int64 // refreshes begun
+	known   atomic.Pointer[deploy.Revision] // compiled before it is deployed
+	begun   atomic.Int64                    // looks
+	read    atomic.Int64                    // the last look that succeeded
 
-	mu       sync.Mutex // one refresh at a time
+	turn     chan struct{} // full while somebody looks
 	compiled map[ports.DeploymentID]*deploy.Revision
 }
 
 // New makes a loop that serves nothing yet.
 func New(d Deps) *Loop {
-	l := &Loop{Deps: d, compiled: map[ports.DeploymentID]*deploy.Revision{}}
+	l := &Loop{Deps: d, turn: make(chan struct{}, 1), compiled: map[ports.DeploymentID]*deploy.Revision{}}
 	l.current.Store(newSet(-1, nil, nil))
 	return l
 }
@@ -75,33 +76,38 @@ func (l *Loop) Note(ctx context.Context) error {
 	return l.Deployments.Note(ctx, r)
 }
 
-// Ask answers a set that was read after the call began. Calls that wait for each other share one look.
+// Ask answers a set that was read after the call began. Calls that wait for each other share one look that succeeds.
 func (l *Loop) Ask(ctx context.Context) (*Set, error) { return l.look(ctx, false) }
 
 // look reads the set when its version is another. mend reads it also when a revision did not load the last time: that is the loop's
 // alone, so that nobody at a door can make a replica compile.
 func (l *Loop) look(ctx context.Context, mend bool) (*Set, error) {
-	begun := l.rounds.Load()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.rounds.Load() > begun {
+	before := l.begun.Load()
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-l.turn }()
+	if l.read.Load() > before {
 		return l.Current(), nil
 	}
-	l.rounds.Add(1)
+	mine := l.begun.Add(1)
 	version, err := l.Changes.Version(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the version: %w", err)
 	}
-	if now := l.Current(); version == now.Version && (len(now.Broken) == 0 || !mend) {
-		return now, nil
+	if now := l.Current(); version != now.Version || len(now.Broken) > 0 && mend {
+		if err := l.refresh(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if err := l.refresh(ctx); err != nil {
-		return nil, err
-	}
+	l.read.Store(mine)
 	return l.Current(), nil
 }
 
-// refresh loads the set and applies it whole. A revision that does not load is left out and named; the others serve.
+// refresh loads the set and applies it whole. A revision that does not compile is left out and named; the others serve. One that cannot
+// be read now is trouble that passes: the set in hand stays.
 func (l *Loop) refresh(ctx context.Context) error {
 	version, rows, err := l.Deployments.Served(ctx)
 	if err != nil {
@@ -110,13 +116,17 @@ func (l *Loop) refresh(ctx context.Context) error {
 	compiled, broken := map[ports.DeploymentID]*deploy.Revision{}, map[ports.DeploymentID]error{}
 	var all []*Served
 	for _, row := range rows {
-		rev, err := l.load(ctx, row.ID)
+		data, err := l.archive(ctx, row.ID)
+		if err != nil {
+			return fmt.Errorf("read the archive of %s: %w", row.Slot, err)
+		}
+		rev, err := l.load(row.ID, data)
 		if err != nil {
 			broken[row.ID] = err
 			l.Log.ErrorContext(ctx, "cannot load a revision; no work of it is taken here", "deployment", row.ID, "slot", row.Slot, "error", err)
 			continue
 		}
-		compiled[row.ID] = rev
+		compiled[row.ID], l.compiled[row.ID] = rev, rev // the latter also when the next cannot be read
 		all = append(all, &Served{rev, row})
 	}
 	l.compiled = compiled
@@ -126,13 +136,24 @@ func (l *Loop) refresh(ctx context.Context) error {
 	return nil
 }
 
-func (l *Loop) load(ctx context.Context, id ports.DeploymentID) (*deploy.Revision, error) {
-	if rev := l.compiled[id]; rev != nil {
-		return rev, nil
+// archive reads a revision's bytes; nothing where it is compiled.
+func (l *Loop) archive(ctx context.Context, id ports.DeploymentID) ([]byte, error) {
+	if l.have(id) != nil {
+		return nil, nil
 	}
-	data, err := l.Deployments.Archive(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("read the archive: %w", err)
+	return l.Deployments.Archive(ctx, id)
+}
+
+func (l *Loop) have(id ports.DeploymentID) *deploy.Revision {
+	if known := l.known.Load(); known != nil && known.ID == id {
+		return known
+	}
+	return l.compiled[id]
+}
+
+func (l *Loop) load(id ports.DeploymentID, data []byte) (*deploy.Revision, error) {
+	if rev := l.have(id); rev != nil {
+		return rev, nil
 	}
 	a, err := archive.Open(data, l.Archives)
 	if err != nil {
@@ -145,9 +166,5 @@ func (l *Loop) load(ctx context.Context, id ports.DeploymentID) (*deploy.Revisio
 	return rev, nil
 }
 
-// Known gives a compiled revision to the loop before it is deployed, so that it is not compiled twice.
-func (l *Loop) Known(rev *deploy.Revision) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.compiled[rev.ID] = rev
-}
+// Known gives a compiled revision to the loop before it is deployed, so that it is not compiled twice. The last one is kept.
+func (l *Loop) Known(rev *deploy.Revision) { l.known.Store(rev) }

@@ -42,7 +42,7 @@ func (d *Deployer) checkNotices(call ports.Deploy) error {
 func (d *Deployer) checkNotify(notify string) error {
 	to := channel.PlaceOf(notify)
 	if to.Broker == "" || to.Path == "" || strings.ContainsAny(to.Broker, ":?#") {
-		return fault.NotifyUnsupported.With("notify is %q; use broker/queue, broker/exchange/key or broker/subject; for a URL there is callback", notify)
+		return fault.NotifyUnsupported.With("notify is %q; use broker/queue, broker/exchange/key, broker/subject or broker/topic; for a URL there is callback", notify)
 	}
 	address, err := d.Secrets.Resolve(to.Reference())
 	if err != nil {

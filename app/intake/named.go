@@ -50,6 +50,8 @@ func (i *Intake) Start(ctx context.Context, tenant, module, process string, in p
 				return i.duplicate(ctx, ref, a.Other)
 			case limit.Refused(a.Err):
 				return i.unmatched(ctx, ref, a.Err)
+			case a.Err == nil && a.Status == ports.Failed:
+				return ports.Receipt{Tenant: tenant, Instance: a.Instance.ID, Durable: true}, Failure(a.Instance.ID, a.Fault)
 			}
 			return ports.Receipt{Tenant: tenant, Instance: a.Instance.ID}, a.Err
 		case <-ctx.Done():

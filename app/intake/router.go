@@ -50,37 +50,44 @@ func (r Router) Find(ctx context.Context, group []*intake.Message) ([]Routed, er
 	return out, nil
 }
 
-// Send hands one message to its lane. pending says that its inbox row is there already. done hears the answer.
+// Send hands one message to its lane. pending says that its inbox row is there already. done hears the answer. A message whose unique key
+// is held goes to the holder where the model says so.
 func (r Router) Send(ctx context.Context, m *intake.Message, to Routed, pending bool, done func(lane.Answer)) error {
 	request, err := r.request(m, to, pending)
 	if err != nil {
 		return err
 	}
-	request.Done = done
+	request.Done = func(a lane.Answer) {
+		if start := to.Route.Start; a.Outcome != ports.AliasTaken || start == nil || !correlates(start.Program.Process, start.Node) {
+			done(a)
+			return
+		}
+		holder := intake.Relay{Ref: ports.Ref{Tenant: m.Inbox.Tenant, ID: a.Other}}
+		request, err := r.request(m, Routed{Route: intake.Route{Relays: []intake.Relay{holder}}, Lookups: to.Lookups}, pending)
+		if request.Done = done; err == nil {
+			err = r.d.Lanes.Offer(request) // no lane waits for another
+		}
+		if err != nil {
+			done(lane.Answer{Err: err})
+		}
+	}
 	if pending {
 		return r.d.Lanes.Submit(ctx, request)
 	}
 	return r.d.Lanes.Offer(ctx, request)
 }
 
-// Await is Send that waits for the answer. A message whose unique key is held goes to the holder where the model says so.
+// Await is Send that waits for the answer.
 func (r Router) Await(ctx context.Context, m *intake.Message, to Routed, pending bool) (lane.Answer, error) {
-	for {
-		answers := make(chan lane.Answer, 1)
-		if err := r.Send(ctx, m, to, pending, func(a lane.Answer) { answers <- a }); err != nil {
-			return lane.Answer{}, err
-		}
-		var a lane.Answer
-		select {
-		case a = <-answers:
-		case <-ctx.Done():
-			return lane.Answer{}, ctx.Err()
-		}
-		if a.Outcome == ports.AliasTaken && to.Route.Start != nil && correlates(to.Route.Start.Program.Process, to.Route.Start.Node) {
-			to.Route = intake.Route{Relays: []intake.Relay{{Ref: ports.Ref{Tenant: m.Inbox.Tenant, ID: a.Other}}}}
-			continue
-		}
+	answers := make(chan lane.Answer, 1)
+	if err := r.Send(ctx, m, to, pending, func(a lane.Answer) { answers <- a }); err != nil {
+		return lane.Answer{}, err
+	}
+	select {
+	case a := <-answers:
 		return a, a.Err
+	case <-ctx.Done():
+		return lane.Answer{}, ctx.Err()
 	}
 }
 

@@ -117,6 +117,7 @@ func New(d Deps) *Replica {
 	})
 	r.roles = &steward.Roles{
 		Leases: s.Leases(), Now: d.Now, Log: d.Log, Watch: d.Watch, Holder: r.ID, TTL: c.LeaseTTL, Poll: c.LeasePoll, Always: s.Exclusive(),
+		Fit: func() bool { return len(r.served.Current().Broken) == 0 },
 	}
 	r.brokers = consumer.New(consumer.Deps{
 		Served: r.served, Intake: r.Intake, Brokers: d.Brokers, Roles: r.roles, Secrets: d.Secrets, Clock: s.Clock(), Watch: d.Watch, Log: d.Log,

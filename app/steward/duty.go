@@ -2,6 +2,7 @@ package steward
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -121,19 +122,18 @@ func (s Sweeps) retire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, r := range revisions {
 		if counts[r.ID] != (ports.Counts{}) {
 			continue
 		}
 		_, answer, err := s.Deployments.Retire(ctx, r.ID)
-		if err != nil {
-			return err
-		}
-		if answer.Outcome == ports.Done {
+		errs = append(errs, err) // of this one: the others need not wait for it
+		if err == nil && answer.Outcome == ports.Done {
 			s.Log.InfoContext(ctx, "retired", "deployment", r.ID, "slot", r.Slot.String(), "revision", r.Number)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // purge removes ended instances, done messages, archives of retired revisions and outcomes of deploys whose time is over, in bites that

@@ -22,12 +22,15 @@ type Roles struct {
 	Holder string
 	TTL    time.Duration
 	Poll   time.Duration
-	Always bool // no other process can share the database: always leading
+	Always bool        // no other process can share the database: always leading
+	Fit    func() bool // whether this replica can do all that a leader has to
 
 	mu    sync.Mutex
 	asked map[string]bool
 	held  map[string]holding
 	bell  loop.Bell // made by the first Ask or Run
+
+	yields time.Time // until when one that is not fit leaves its roles to others; zero: it is fit
 }
 
 type holding struct {
@@ -93,6 +96,9 @@ func (r *Roles) Run(ctx context.Context) {
 
 // round asks for every role at once: one that is slow to answer must not cost the others their trust.
 func (r *Roles) round(ctx context.Context) {
+	if r.yield(ctx) {
+		return
+	}
 	r.mu.Lock()
 	var asked sync.WaitGroup
 	dropped := map[string]bool{}
@@ -107,6 +113,22 @@ func (r *Roles) round(ctx context.Context) {
 	r.mu.Unlock()
 	r.giveBack(ctx, r.let(func(role string) bool { return dropped[role] }))
 	asked.Wait()
+}
+
+// yield gives every role back when this replica is not fit any more, and says whether it still leaves them to others. Where nobody else
+// takes them it leads again: better in part than not at all.
+func (r *Roles) yield(ctx context.Context) bool {
+	switch now := r.Now(); {
+	case r.Fit():
+		r.yields = time.Time{}
+		return false
+	case r.yields.IsZero():
+		r.yields = now.Add(2 * r.Poll)
+		r.giveBack(ctx, r.let(func(string) bool { return true }))
+		return true
+	default:
+		return now.Before(r.yields)
+	}
 }
 
 // hold makes one attempt. Trust is counted from before it; when it fails, the old trust runs out by itself and is not extended.

@@ -114,25 +114,26 @@ func (w *Inbox) Run(ctx context.Context) {
 // round takes what was pushed, what was kept, and what is due, and drives it. more says that there is probably more to do.
 func (w *Inbox) round(ctx context.Context) (more bool, err error) {
 	rows, full := w.pushed.take(w.Batch)
-	for {
+	kept, unasked := w.askKept(ctx)
+	due, err := w.Inbox.Pending(ctx, w.Clock.Now(), w.Recovery, w.Batch)
+	streams := slices.ContainsFunc(due, func(m ports.Message) bool { return m.Stream != "" }) // the next of each has its turn now
+	err = errors.Join(unasked, err, w.drive(ctx, unique(slices.Concat(rows, kept, due))))
+	return err == nil && (full || streams || len(due) >= w.Batch), err
+}
+
+// askKept reads the messages that were kept for waits which have just begun.
+func (w *Inbox) askKept(ctx context.Context) (rows []ports.Message, err error) {
+	for err == nil {
 		select {
 		case ask := <-w.kept:
-			kept, err := w.Inbox.Kept(ctx, ask.tenant, ask.names, w.Batch)
-			if err != nil {
-				return false, err
-			}
+			var kept []ports.Message
+			kept, err = w.Inbox.Kept(ctx, ask.tenant, ask.names, w.Batch)
 			rows = append(rows, heads(kept)...)
-			continue
 		default:
+			return rows, nil
 		}
-		break
 	}
-	due, err := w.Inbox.Pending(ctx, w.Clock.Now(), w.Recovery, w.Batch)
-	if err != nil {
-		return false, errors.Join(err, w.drive(ctx, rows))
-	}
-	streams := slices.ContainsFunc(due, func(m ports.Message) bool { return m.Stream != "" }) // the next of each has its turn now
-	return full || streams || len(due) >= w.Batch, w.drive(ctx, unique(append(rows, due...)))
+	return rows, err
 }
 
 // heads leaves of every stream its first row alone: the others wait until it is done.
@@ -309,7 +310,7 @@ func (w *Inbox) restore(row ports.Message) (*intake.Message, error) {
 	return nil, fault.NoMatch.With("no served revision of tenant %s has channel %q", row.Tenant, row.Channel)
 }
 
-// spread makes one delivery for each instance of a broadcast, all or none.
+// spread makes one delivery for each instance of a broadcast. One that is cut off is begun anew, and finds what it has written.
 func (w *Inbox) spread(ctx context.Context, row ports.Message, relays []intake.Relay) error {
 	to := make([]ports.Message, len(relays))
 	for i, r := range relays {
@@ -318,9 +319,14 @@ func (w *Inbox) spread(ctx context.Context, row ports.Message, relays []intake.R
 		to[i].Kind, to[i].Target, to[i].Wait, to[i].EventID = ports.KindRelay, r.Ref.ID, r.Wait, nil
 		to[i].NextAttempt = w.Clock.Now()
 	}
-	_, err := w.Inbox.Forward(ctx, row.InboxRef, nil, true, to)
-	w.bell.Ring()
-	return err
+	for page := pageOf(row); len(to) > 0; w.bell.Ring() {
+		n := min(page, len(to))
+		if answer, err := w.Inbox.Forward(ctx, row.InboxRef, nil, n == len(to), to[:n]); err != nil || answer.Outcome != ports.Done {
+			return err // nobody's any more, where there is no trouble
+		}
+		to = to[n:]
+	}
+	return nil
 }
 
 // settling gathers what has to be done about rows that ended in no step.

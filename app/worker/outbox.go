@@ -274,10 +274,11 @@ func (w *Outbox) judge(ctx context.Context, e ports.Stamped, response ports.Resp
 // database that is away cannot take is kept and written when it is back: a send that is forgotten is a send that is repeated.
 func (w *Outbox) settle(ctx context.Context, settled <-chan ports.Settled) {
 	var kept []ports.Settled
+	pause := settleRetry
 	for open := true; open || len(kept) > 0; {
 		var retry <-chan time.Time
 		if len(kept) > 0 {
-			retry = time.After(settleRetry)
+			retry = time.After(pause)
 		}
 		if open {
 			select {
@@ -289,21 +290,26 @@ func (w *Outbox) settle(ctx context.Context, settled <-chan ports.Settled) {
 			case <-retry:
 			}
 		}
-		kept = w.write(ctx, kept)
+		if kept = w.write(ctx, kept); len(kept) > 0 {
+			pause = min(2*pause, settleRetryLast)
+		} else {
+			pause = settleRetry
+		}
 		w.unsettled.Store(int64(len(kept)))
 		if !open && ctx.Err() != nil {
 			return // the stamps go stale and the emissions are sent again, under the same key
 		}
 		if !open && len(kept) > 0 {
-			_ = loop.Pause(ctx, settleRetry) // ctx is asked above
+			_ = loop.Pause(ctx, pause) // ctx is asked above
 		}
 	}
 }
 
 const (
-	settleRetry  = 50 * time.Millisecond // between two tries to settle
-	settleFor    = 20                    // claim timeouts after its stamp a send is forgotten, whatever the database says of it
-	lastSettling = 5 * time.Second       // how long shutting down waits for sends to be settled
+	settleRetry     = 50 * time.Millisecond // between two tries to settle, twice as long each time
+	settleRetryLast = time.Second
+	settleFor       = 20              // claim timeouts after its stamp a send is forgotten, whatever the database says of it
+	lastSettling    = 5 * time.Second // how long shutting down waits for sends to be settled
 )
 
 func drain(kept []ports.Settled, settled <-chan ports.Settled, most int, open bool) ([]ports.Settled, bool) {

@@ -289,15 +289,22 @@ func setTenants(s *settings, v string) error {
 	return nil
 }
 
-// setBrokers reads name=address pairs. An address that is no reference stays as it is: its own transport refuses what it cannot read.
+// setBrokers reads name=address pairs. An address that is no reference stays as it is: its own transport refuses what it cannot read. One
+// of Kafka may have several hosts, by commas too.
 func setBrokers(s *settings, v string) error {
 	s.brokers = map[string]string{}
+	before := ""
 	for part := range strings.SplitSeq(v, ",") {
-		name, address, ok := strings.Cut(strings.TrimSpace(part), "=")
-		if !ok || name == "" || address == "" {
+		part = strings.TrimSpace(part)
+		name, address, ok := strings.Cut(part, "=")
+		switch {
+		case strings.HasPrefix(s.brokers[before], "kafka") && (!ok || strings.ContainsAny(name, ":/?")):
+			s.brokers[before] += "," + part
+			continue
+		case !ok || name == "" || address == "":
 			return errors.New("use name=address, as main=env:MAIN_BROKER")
 		}
-		s.brokers[name] = address
+		s.brokers[name], before = address, name
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sutra-engine/sutra/adapters/database"
 	"github.com/sutra-engine/sutra/adapters/httpapi"
+	"github.com/sutra-engine/sutra/adapters/kafka"
 	"github.com/sutra-engine/sutra/adapters/nats"
 	"github.com/sutra-engine/sutra/adapters/oidc"
 	"github.com/sutra-engine/sutra/adapters/rabbitmq"
@@ -162,7 +163,7 @@ func assemble(ctx context.Context, s settings, store ports.Store, metrics *telem
 		return process{}, err
 	}
 	callback := webhook.NewCallback(s.replica.SendTimeout, secret, s.replica.Callbacks.Allow, system.Now)
-	queues, streams := &rabbitmq.Sender{Now: system.Now}, &nats.Sender{}
+	queues, streams, topics := &rabbitmq.Sender{Now: system.Now}, &nats.Sender{}, &kafka.Sender{}
 	secrets := system.Secrets{Brokers: s.brokers}
 	metrics.Backlog(store.Views(), store.Clock()) //nolint:contextcheck // a scrape brings no context
 	metrics.Pools(store.Pools)
@@ -171,9 +172,11 @@ func assemble(ctx context.Context, s settings, store ports.Store, metrics *telem
 		Name: host, Address: listener.Addr().String(),
 		Senders: map[string]ports.Sender{
 			"http": sender, "https": sender, "callback+http": callback, "callback+https": callback, "amqp": queues, "amqps": queues,
-			"nats": streams, "tls": streams,
+			"nats": streams, "tls": streams, "kafka": topics, "kafkas": topics,
 		},
-		Brokers: map[channel.Transport]ports.Broker{channel.RabbitMQ: rabbitmq.Broker{Now: system.Now}, channel.NATS: nats.Broker{}},
+		Brokers: map[channel.Transport]ports.Broker{
+			channel.RabbitMQ: rabbitmq.Broker{Now: system.Now}, channel.NATS: nats.Broker{}, channel.Kafka: kafka.Broker{},
+		},
 	})
 	if s.issuer != "" {
 		s.tokens.Verifier = oidc.New(oidc.Config{Issuer: s.issuer, KeysURL: s.keysURL, Transport: transport, Now: system.Now, Log: log})
@@ -184,7 +187,7 @@ func assemble(ctx context.Context, s settings, store ports.Store, metrics *telem
 		Duration: duration, Open: s.open,
 	}, listener)
 	metrics.Doors(server.InFlight)
-	return process{r, server, s.tokens.Verifier, listener, s.grace, []io.Closer{queues, streams}, flush}, nil
+	return process{r, server, s.tokens.Verifier, listener, s.grace, []io.Closer{queues, streams, topics}, flush}, nil
 }
 
 func migrate() *cobra.Command {

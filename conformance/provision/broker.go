@@ -2,17 +2,22 @@ package provision
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
 
 	"github.com/sutra-engine/sutra/conformance/process"
 )
@@ -22,11 +27,20 @@ type Broker struct {
 	Kind string
 	URL  string // its address, with what opens it
 
+	// Detour is where a proxy has to listen, and what it has to forward to, to stand between the broker and its clients. Most clients
+	// follow whoever they find; Kafka's go on to where the broker says that it is.
+	Detour Detour
+
 	local *local
 }
 
+// Detour is the way to a broker through a proxy.
+type Detour struct {
+	Listen, Target string // host and port
+}
+
 // Brokers are the kinds of brokers that can be provided.
-func Brokers() []string { return []string{"rabbitmq", "nats"} }
+func Brokers() []string { return []string{"rabbitmq", "nats", "kafka"} }
 
 // FindBroker looks for a broker's program and starts nothing. The error says how to provide it.
 func FindBroker(kind string) error {
@@ -49,17 +63,17 @@ func StartBroker(ctx context.Context, kind string) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	scheme := map[string]string{"rabbitmq": "amqp", "nats": "nats"}[kind]
+	scheme := map[string]string{"rabbitmq": "amqp", "nats": "nats", "kafka": "kafka"}[kind]
 	u := url.URL{Scheme: scheme, User: url.UserPassword(p.user, password), Host: host.address(), Path: "/"}
-	b := &Broker{Kind: kind, URL: u.String(), local: host}
+	b := &Broker{Kind: kind, URL: u.String(), Detour: Detour{"127.0.0.1:0", host.address()}, local: host}
+	if p.detour != nil {
+		b.Detour = *p.detour
+	}
 	if err := b.await(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }
-
-// Address is its host and port.
-func (b *Broker) Address() string { return b.local.address() }
 
 // Pause freezes the broker.
 func (b *Broker) Pause() error { return b.local.Pause() }
@@ -91,7 +105,7 @@ func (b *Broker) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*patience) // RabbitMQ computes for ten seconds before it listens, on a machine that is idle
 	defer cancel()
 	for {
-		err := b.greet()
+		err := b.greet(ctx)
 		if err == nil {
 			return nil
 		}
@@ -106,19 +120,42 @@ func (b *Broker) await(ctx context.Context) error {
 	}
 }
 
-func (b *Broker) greet() error {
-	if b.Kind == "nats" {
+func (b *Broker) greet(ctx context.Context) error {
+	switch b.Kind {
+	case "nats":
 		conn, err := nats.Connect(b.URL, nats.NoReconnect())
 		if err == nil {
 			conn.Close()
 		}
 		return err
-	}
-	conn, err := amqp.Dial(b.URL)
-	if err != nil {
+	case "kafka":
+		client, err := b.Kafka()
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		if err := client.Ping(ctx); err != nil {
+			return err
+		}
+		_, err = kadm.NewClient(client).FetchOffsets(ctx, "any") // the first group has the broker make a topic for all groups
 		return err
+	default:
+		conn, err := amqp.Dial(b.URL)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
 	}
-	return conn.Close()
+}
+
+// Kafka is a client of a broker of that kind. The caller closes it.
+func (b *Broker) Kafka(more ...kgo.Opt) (*kgo.Client, error) {
+	u, err := url.Parse(b.URL)
+	if err != nil {
+		return nil, err
+	}
+	password, _ := u.User.Password()
+	return kgo.NewClient(append(more, kgo.SeedBrokers(u.Host), kgo.SASL(plain.Auth{User: u.User.Username(), Pass: password}.AsMechanism()))...)
 }
 
 func brokerProgram(kind string) (func(context.Context) (program, error), error) {
@@ -139,6 +176,12 @@ func brokerProgram(kind string) (func(context.Context) (program, error), error) 
 			return nil, errors.New("no nats-server in PATH or /usr/sbin; install it (Debian: nats-server)")
 		}
 		return func(context.Context) (program, error) { return natsProgram(server), nil }, nil
+	case "kafka":
+		java, err := findJava()
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (program, error) { return kafkaProgram(ctx, java) }, nil
 	}
 	return nil, fmt.Errorf("unknown broker %q: there are %s", kind, strings.Join(Brokers(), ", "))
 }
@@ -190,4 +233,87 @@ func natsProgram(server string) program {
 			}
 		},
 	}
+}
+
+// findJava answers the command that runs Kafka's classes, those of scripts/fetch-kafka.sh.
+func findJava() ([]string, error) {
+	java, ok := firstProgram("java", "/usr/lib/jvm/*/bin")
+	if !ok {
+		return nil, errors.New("no java in PATH or /usr/lib/jvm; install it (Debian: default-jre-headless), and run scripts/fetch-kafka.sh")
+	}
+	for _, home := range homes("SUTRA_KAFKA_HOME", "kafka") {
+		if jars, _ := filepath.Glob(filepath.Join(home, "*", "kafka_*.jar")); len(jars) > 0 {
+			return []string{
+				java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+				"-cp", filepath.Join(filepath.Dir(jars[len(jars)-1]), "*"),
+			}, nil
+		}
+	}
+	return nil, errors.New("no Kafka in SUTRA_KAFKA_HOME or .cache/kafka; run scripts/fetch-kafka.sh (Debian: maven)")
+}
+
+// kafkaProgram is one process that is broker and controller. A client that came through a proxy is sent through it again: by a listener
+// that says it is where the proxy is.
+func kafkaProgram(ctx context.Context, java []string) (program, error) {
+	var at [3]string
+	for i := range at {
+		port, err := process.FreePort(ctx)
+		if err != nil {
+			return program{}, err
+		}
+		at[i] = fmt.Sprintf("127.0.0.1:%d", port)
+	}
+	controller, detour := at[0], Detour{Listen: at[1], Target: at[2]}
+	listeners := func(port int) (listen, advertise string) {
+		own := fmt.Sprintf("CLIENT://127.0.0.1:%d,DETOUR://", port)
+		return "listeners=" + own + detour.Target + ",CONTROLLER://" + controller, "advertised.listeners=" + own + detour.Listen
+	}
+	return program{
+		where:  "by " + java[0],
+		user:   "provision",
+		stop:   syscall.SIGTERM,
+		detour: &detour,
+		files: func(password string) map[string]string {
+			listen, advertise := listeners(9092) // for the tool that formats; serve has the port
+			return map[string]string{"kafka.properties": strings.Join([]string{listen, advertise, "controller.quorum.voters=1@" + controller, kafkaSettings(password)}, "\n")}
+		},
+		install: func(_, password string) [][]string {
+			return [][]string{append(slices.Clone(java), "kafka.tools.StorageTool", "format", "--config", "kafka.properties",
+				"--cluster-id", base64.RawURLEncoding.EncodeToString([]byte(random(8))), "--add-scram", "SCRAM-SHA-512=[name=provision,password="+password+"]")}
+		},
+		serve: func(_ string, port int) []string {
+			listen, advertise := listeners(port)
+			return append(slices.Clone(java), "kafka.Kafka", "kafka.properties", "--override", listen, "--override", advertise)
+		},
+	}, nil
+}
+
+// kafkaSettings are those of one node, for clients who log in. No group waits for others before its first member gets to work, and one
+// may notice within half a second that a member is gone.
+func kafkaSettings(password string) string {
+	var text strings.Builder
+	text.WriteString(`process.roles=broker,controller
+node.id=1
+log.dirs=data
+listener.security.protocol.map=CLIENT:SASL_PLAINTEXT,DETOUR:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=CLIENT
+sasl.mechanism.inter.broker.protocol=PLAIN
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512
+group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=500
+auto.create.topics.enable=false
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.cleaner.dedupe.buffer.size=2097152
+`)
+	for _, listener := range []string{"client", "detour"} {
+		fmt.Fprintf(&text, `listener.name.%[1]s.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="provision" password="%[2]s" user_provision="%[2]s";
+listener.name.%[1]s.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+`, listener, password)
+	}
+	return text.String()
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/sutra-engine/sutra/conformance/provision"
 )
@@ -32,6 +34,15 @@ func TestBrokersKeepWhatIsDurable(t *testing.T) {
 
 func put(t *testing.T, b *provision.Broker) {
 	t.Helper()
+	if b.Kind == "kafka" {
+		client, err := b.Kafka()
+		must(t, err)
+		defer client.Close()
+		_, err = kadm.NewClient(client).CreateTopic(t.Context(), 1, 1, nil, "facts")
+		must(t, err)
+		must(t, client.ProduceSync(t.Context(), &kgo.Record{Topic: "facts", Value: []byte("1")}).FirstErr())
+		return
+	}
 	if b.Kind == "nats" {
 		conn, err := nats.Connect(b.URL)
 		must(t, err)
@@ -62,6 +73,16 @@ func put(t *testing.T, b *provision.Broker) {
 // held counts what is there.
 func held(t *testing.T, b *provision.Broker) int {
 	t.Helper()
+	if b.Kind == "kafka" {
+		client, err := b.Kafka()
+		must(t, err)
+		defer client.Close()
+		ends, err := kadm.NewClient(client).ListEndOffsets(t.Context(), "facts")
+		must(t, err)
+		end, _ := ends.Lookup("facts", 0)
+		must(t, end.Err)
+		return int(end.Offset)
+	}
 	if b.Kind == "nats" {
 		conn, err := nats.Connect(b.URL)
 		must(t, err)

@@ -23,6 +23,7 @@ type program struct {
 	serve   func(dir string, port int) []string
 	stop    os.Signal
 	files   func(password string) map[string]string // that install or serve read
+	detour  *Detour                                 // a broker's, where it is not simply its address
 }
 
 // local is one server process with its directory.
@@ -166,6 +167,18 @@ func firstProgram(name string, patterns ...string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// homes are where a server that scripts/ has fetched may be: where the variable says, else in .cache.
+func homes(variable, folder string) []string {
+	var all []string
+	if home := os.Getenv(variable); home != "" {
+		all = append(all, home)
+	}
+	if root, ok := moduleRoot(); ok {
+		all = append(all, filepath.Join(root, ".cache", folder))
+	}
+	return all
 }
 
 // moduleRoot is the folder of go.mod, above the folder the test runs in.

@@ -76,13 +76,9 @@ func mysqlProgram() (program, error) {
 
 // findMySQL prefers the directory of scripts/fetch-mysql.sh. A mysqld in PATH may be MariaDB under its old name.
 func findMySQL() (string, error) {
-	homes := []string{os.Getenv("SUTRA_MYSQL_HOME")}
-	if root, ok := moduleRoot(); ok {
-		homes = append(homes, filepath.Join(root, ".cache", "mysql"))
-	}
-	for _, home := range homes {
+	for _, home := range homes("SUTRA_MYSQL_HOME", "mysql") {
 		mysqld := filepath.Join(home, "bin", "mysqld")
-		if _, err := os.Stat(mysqld); home != "" && err == nil {
+		if _, err := os.Stat(mysqld); err == nil {
 			return mysqld, nil
 		}
 	}

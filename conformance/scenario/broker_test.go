@@ -45,7 +45,7 @@ func (s *sharedBroker) close() error {
 	return s.broker.Close()
 }
 
-var sharedBrokers = map[string]*sharedBroker{"rabbitmq": {kind: "rabbitmq"}, "nats": {kind: "nats"}}
+var sharedBrokers = map[string]*sharedBroker{"rabbitmq": {kind: "rabbitmq"}, "nats": {kind: "nats"}, "kafka": {kind: "kafka"}}
 
 func closeBrokers() error {
 	var err error
@@ -196,14 +196,21 @@ func taken(r *scenario.Replica, outcome string) int {
 
 func TestTwoReplicasShareAQueue(t *testing.T) {
 	const number = 500
-	onBrokers(t, condition{silent: 20 * time.Second}, func(b brokered) {
-		b.queues.Put("orders", ordersOf(1, number)...)
+	patient := scenario.Settings{"sutra.outbox.send-timeout": "PT10S", "sutra.outbox.claim-timeout": "PT60S"} // what takes too long is sent again
+	onBrokers(t, condition{silent: 20 * time.Second, settings: patient}, func(b brokered) {
 		one, two := b.launch("a"), b.launch("b")
-		began := time.Now()
 		b.deploy(one)
+		b.fleet.Eventually("both consume", func() error {
+			if n := b.queues.Consumers("orders"); n != 2 {
+				return fmt.Errorf("got %d consumers", n)
+			}
+			return nil
+		})
+		began := time.Now()
+		b.queues.Put("orders", ordersOf(1, number)...)
 		out := b.queues.Drain("shipped")
 		wantEnded(b.T, b.fleet, one, number)
-		b.Logf("%d messages by two replicas in %v, with the deploy", number, time.Since(began).Round(10*time.Millisecond))
+		b.Logf("%d messages by two replicas in %v", number, time.Since(began).Round(10*time.Millisecond))
 		b.wantDrained(out, number, false)
 		b.wantSettled("orders")
 		for _, r := range []*scenario.Replica{one, two} {
@@ -224,7 +231,7 @@ func TestTwoReplicasShareAQueue(t *testing.T) {
 func TestConsumerKilledBeforeItAcknowledges(t *testing.T) {
 	const number, ahead = 200, 64
 	onBrokers(t, condition{silent: 2 * time.Second}, func(b brokered) {
-		p := b.fleet.ProxyTo(b.queues.Broker.Address())
+		p := b.fleet.ProxyTo(b.queues.Broker.Detour)
 		p.Hold(b.queues.Ack)
 		one := b.fleet.Launch("a", b.queues.Through(p)).AwaitReady()
 		b.deploy(one)
@@ -343,8 +350,8 @@ func TestRefusedMessagesHoldNothingUp(t *testing.T) {
 	})
 }
 
-// anyBroker is the broker of tests about what the engine makes of messages, which is the same over each.
-var anyBroker = []string{"nats"}
+// someBrokers are those of tests about what the engine makes of messages, which over RabbitMQ is the same as over NATS.
+var someBrokers = []string{"nats", "kafka"}
 
 func (b brokered) sealed(files fs.FS) []byte {
 	b.Helper()
@@ -367,7 +374,7 @@ func (b brokered) edited(words ...string) fstest.MapFS {
 // the broker gives it to the other.
 func TestConsumerKilledInTheMiddleOfAStep(t *testing.T) {
 	const number = 100
-	onBrokers(t, condition{silent: 2 * time.Second, kinds: anyBroker}, func(b brokered) {
+	onBrokers(t, condition{silent: 2 * time.Second, kinds: someBrokers}, func(b brokered) {
 		p := b.fleet.Proxy()
 		settings := b.queues.Address()
 		settings["sutra.datasource.url"] = b.fleet.Through(p)
@@ -397,7 +404,7 @@ func TestConsumerKilledInTheMiddleOfAStep(t *testing.T) {
 // A revision that drains keeps the door that the new one has no more, for the instance that waits there, until it retires. A queue is
 // one door over all tenants.
 func TestDoorsAtABrokerFollowTheServedSet(t *testing.T) {
-	onBrokers(t, condition{silent: 2 * time.Second, kinds: anyBroker}, func(b brokered) {
+	onBrokers(t, condition{silent: 2 * time.Second, kinds: someBrokers}, func(b brokered) {
 		one := b.launch("a")
 		b.deploy(one)
 		foreign := b.edited("- name: order\n", "- name: other\n")
@@ -471,30 +478,44 @@ func TestStoppedReplicaHandsItsSingletonsOver(t *testing.T) {
 // wantCounted requires that the counter saw 1 to n, in that order.
 func (b brokered) wantCounted(out *scenario.Drain, n int) {
 	b.Helper()
+	b.fleet.Eventually("the counter tells", func() error {
+		if len(out.Messages()) == 0 {
+			return errors.New("nothing came")
+		}
+		return nil
+	})
+	wantSeen(b.T, out.Messages()[0], n)
+}
+
+// wantSeen requires that a counter tells of 1 to n, in that order.
+func wantSeen(t *testing.T, m scenario.Sent, n int) {
+	t.Helper()
 	var told struct {
 		Seen []int `json:"seen"`
 	}
-	b.fleet.Eventually("the counter tells", func() error {
-		for _, m := range out.Messages() {
-			return json.Unmarshal([]byte(m.Body), &told)
-		}
-		return errors.New("nothing came")
-	})
+	if err := json.Unmarshal([]byte(m.Body), &told); err != nil {
+		t.Fatalf("got %q: %v", m.Body, err)
+	}
 	want := make([]int, n)
 	for i := range want {
 		want[i] = i + 1
 	}
 	if !slices.Equal(told.Seen, want) {
-		b.Errorf("counted %v, want 1 to %d", told.Seen, n)
+		t.Errorf("counted %v, want 1 to %d", told.Seen, n)
 	}
 }
 
 const tickRole = "channel:acme:tick"
 
-func ticks(first, last int) []scenario.Sent {
+func ticks(first, last int) []scenario.Sent { return ticksOf(1, first, last) }
+
+// ticksOf are one counter's.
+func ticksOf(counter, first, last int) []scenario.Sent {
 	var all []scenario.Sent
 	for i := first; i <= last; i++ {
-		all = append(all, sent(fmt.Sprintf("tick-%d", i), map[string]int{"counter": 1, "number": i}))
+		tick := sent(fmt.Sprintf("tick-%d-%d", counter, i), map[string]int{"counter": counter, "number": i})
+		tick.Key = fmt.Sprint(counter)
+		all = append(all, tick)
 	}
 	return all
 }
@@ -596,6 +617,50 @@ func TestMessageOfAPassedTermLeavesNoTrace(t *testing.T) {
 		}
 		two.Continue()
 		wantEnded(b.T, b.fleet, two, 1)
+		b.wantSettled("ticks")
+	})
+}
+
+// Kafka's channels keep the order of each partition without a singleton: over two replicas who share the partitions, one of whom is killed,
+// and one that takes its place.
+func TestPartitionsKeepTheirOrder(t *testing.T) {
+	const counters, number = 12, 20
+	onBrokers(t, condition{silent: 2 * time.Second, kinds: []string{"kafka"}}, func(b brokered) {
+		one := b.launch("a")
+		one.DeployFiles("queues", b.edited("    singleton: true\n    ordered: true\n", ""))
+		two := b.launch("b")
+		for c := 1; c <= counters; c++ {
+			two.MustSend(scenario.Message{Channel: "counter", Event: fmt.Sprintf("counter-%d", c), Body: map[string]int{"number": c, "until": number}})
+		}
+		b.fleet.Eventually("both consume", func() error {
+			if n := b.queues.Consumers("ticks"); n != 2 {
+				return fmt.Errorf("got %d consumers", n)
+			}
+			return nil
+		})
+		out := b.queues.Drain("counted")
+		put := func(first, last int) {
+			var all []scenario.Sent
+			for i := first; i <= last; i++ {
+				for c := 1; c <= counters; c++ {
+					all = append(all, ticksOf(c, i, i)...)
+				}
+			}
+			b.queues.Put("ticks", all...)
+		}
+		put(1, number/2)
+		one.Kill()
+		b.launch("c")
+		put(number/2+1, number)
+		b.fleet.Eventually("every counter tells", func() error {
+			if n := len(out.Messages()); n < counters {
+				return fmt.Errorf("got %d of %d", n, counters)
+			}
+			return nil
+		})
+		for _, m := range out.Messages() {
+			wantSeen(b.T, m, number)
+		}
 		b.wantSettled("ticks")
 	})
 }

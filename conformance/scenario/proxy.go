@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+
+	"github.com/sutra-engine/sutra/conformance/provision"
 )
 
 // Proxy stands between a replica and its database, or its broker, and holds back what the replica says. So a test stops a replica at a place of its
@@ -29,18 +31,18 @@ func (f *Fleet) Proxy() *Proxy {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return f.ProxyTo(u.Host)
+	return f.ProxyTo(provision.Detour{Listen: "127.0.0.1:0", Target: u.Host})
 }
 
 // ProxyTo starts a proxy to another server that a replica speaks to.
-func (f *Fleet) ProxyTo(address string) *Proxy {
+func (f *Fleet) ProxyTo(d provision.Detour) *Proxy {
 	f.t.Helper()
 	var config net.ListenConfig
-	l, err := config.Listen(f.t.Context(), "tcp", "127.0.0.1:0")
+	l, err := config.Listen(f.t.Context(), "tcp", d.Listen)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	p := &Proxy{listener: l, target: address, gate: make(chan struct{}), conns: map[net.Conn]struct{}{}}
+	p := &Proxy{listener: l, target: d.Target, gate: make(chan struct{}), conns: map[net.Conn]struct{}{}}
 	p.pumps.Go(p.accept)
 	f.t.Cleanup(func() {
 		if err := p.close(); err != nil {

@@ -18,6 +18,7 @@ import (
 // Sent is a message as a client puts it to a broker, and as it comes out of one.
 type Sent struct {
 	ID      string // the broker's own message id
+	Key     string // Kafka's, which says the partition; empty: the body is
 	Kind    string // content type
 	Body    string
 	Headers map[string]string // of what comes out
@@ -55,6 +56,8 @@ func (f *Fleet) Queues(b *provision.Broker, wait time.Duration) *Queues {
 		q.corner, q.Ack = &rabbit{b.URL, prefix, wait}, "\x00\x3c\x00\x50" // basic.ack: class 60, method 80
 	case "nats":
 		q.corner, q.Ack = &stream{b.URL, prefix}, "+ACK"
+	case "kafka":
+		q.corner, q.Ack = &topics{b, prefix, wait}, "\x00\x08\x00\x09\x00\x00" // OffsetCommit: key 8, version 9, and a low number of the request
 	default:
 		f.t.Fatalf("no queues at %s", b.Kind)
 	}
@@ -75,8 +78,8 @@ func (q *Queues) Through(p *Proxy) Settings {
 }
 
 func (q *Queues) at(address string) Settings {
-	if r, ok := q.corner.(*rabbit); ok {
-		address = r.beating(address)
+	if c, ok := q.corner.(interface{ beating(string) string }); ok {
+		address = c.beating(address)
 	}
 	return Settings{"sutra.brokers": "main=" + address}
 }

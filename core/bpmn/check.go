@@ -58,6 +58,9 @@ func (c *compiler) checkEvent(n *Node) {
 	if ev.Timer != nil && ev.Timer.Cycle != nil && (n.Kind == CatchEvent || caught && n.Interrupting) {
 		c.refuse(e, fault.ModelEventMisplaced, "a cycle cannot repeat here; write a duration or a date")
 	}
+	if ev.Kind == Escalation && n.Host != nil && n.Host.Inner == nil && n.Host.Kind != CallActivity {
+		c.warn(e, fault.ModelEventMisplaced, "nothing in a %s throws an escalation, so it never happens; attach it to a sub-process or a call", n.Host.Kind)
+	}
 	if caught && ev.Code != nil && ev.Code.Expr != nil {
 		c.refuse(e, fault.ModelExpression, "the code that is caught cannot be computed; write it as it is")
 	}
@@ -105,7 +108,7 @@ func (c *compiler) checkEventGate(n *Node) {
 	}
 }
 
-// checkCatchers refuses two catchers of one error or escalation code.
+// checkCatchers refuses two catchers of one error or escalation code, and two of cancels or compensations.
 func (c *compiler) checkCatchers(catchers []*Node, where string) {
 	type key struct {
 		kind EventKind
@@ -113,7 +116,7 @@ func (c *compiler) checkCatchers(catchers []*Node, where string) {
 	}
 	seen := map[key]*Node{}
 	for _, n := range catchers {
-		if n.Event == nil || n.Event.Kind != Error && n.Event.Kind != Escalation {
+		if n.Event == nil || !contains([]EventKind{Error, Escalation, Cancel, Compensation}, n.Event.Kind) {
 			continue
 		}
 		k := key{kind: n.Event.Kind}
@@ -178,6 +181,9 @@ func (c *compiler) checkEventProcess(n *Node) *Node {
 		return nil
 	}
 	n.Inner.Start = starts[0]
+	if around := n.Scope.Node; starts[0].Event.Kind == Compensation && around != nil && around.Compensation != nil {
+		c.warn(c.elements[n], fault.ModelCompensationUnknown, "it undoes %q alone, so the handler %q never runs; keep one of them", around.ID, around.Compensation.ID)
+	}
 	if starts[0].Event.Kind == Compensation && n.Scope.Node == nil {
 		c.refuse(c.elements[n], fault.ModelEventMisplaced, "a process cannot be compensated; put the event sub-process into a sub-process")
 	}

@@ -144,8 +144,12 @@ func (c *compiler) about(n *Node, at *element, kind EventKind) *Event {
 	case Conditional:
 		ev.Condition = c.condition(at)
 	case Compensation:
-		ev.Activity, ev.Wait = c.p.nodes[at.get("activityRef")], at.is("waitForCompletion", true)
-		if ref := at.get("activityRef"); ref != "" && ev.Activity == nil {
+		ev.Activity, ev.Wait = c.meant(at.get("activityRef")), at.is("waitForCompletion", true)
+		switch ref := at.get("activityRef"); {
+		case ref == "":
+		case n.Kind != EndEvent && n.Kind != ThrowEvent:
+			c.refuse(at, fault.ModelAttribute, "activityRef=%q means nothing on an event that catches compensation; leave it out", ref)
+		case ev.Activity == nil:
 			c.refuse(at, fault.ModelCompensationUnknown, "it compensates %q, which this process does not have; correct activityRef", ref)
 		}
 	case Link:
@@ -212,6 +216,9 @@ func (c *compiler) compensations() {
 			c.refuse(c.elements[n], fault.ModelCompensationUnknown, "no handler is associated with it; draw an association to an activity with isForCompensation=\"true\" beside it")
 			continue
 		}
+		if n.Host.Compensation != nil {
+			c.refuse(c.elements[n], fault.ModelCatchDuplicate, "the activity %q has a compensation handler already, %q; keep one of them", n.Host.ID, n.Host.Compensation.ID)
+		}
 		n.Host.Compensation = handler
 	}
 	for _, n := range c.p.Nodes {
@@ -233,11 +240,12 @@ func (c *compiler) compensated(n *Node) {
 
 func (c *compiler) handler(boundary *Node) *Node {
 	for _, a := range c.associations {
-		if a.get("sourceRef") == boundary.ID {
-			return c.p.nodes[a.get("targetRef")]
+		from, to := c.meant(a.get("sourceRef")), c.meant(a.get("targetRef"))
+		if from == boundary {
+			return to
 		}
-		if a.get("targetRef") == boundary.ID {
-			return c.p.nodes[a.get("sourceRef")]
+		if to == boundary {
+			return from
 		}
 	}
 	return nil

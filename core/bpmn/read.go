@@ -322,6 +322,14 @@ func (c *compiler) defaultFlow(n *Node, e *element) {
 	c.refuse(e, fault.ModelFlow, "its default flow %q is none of its outgoing flows; choose one of them", id)
 }
 
+// meant is the node that a reference means, which may have the prefix of a namespace (it is a QName); nil: there is none.
+func (c *compiler) meant(reference string) *Node {
+	if n := c.p.nodes[reference]; n != nil {
+		return n
+	}
+	return c.p.nodes[local(reference)]
+}
+
 // attach hangs boundary events on their activities.
 func (c *compiler) attach() {
 	for _, n := range c.p.Nodes {
@@ -329,7 +337,7 @@ func (c *compiler) attach() {
 			continue
 		}
 		e := c.elements[n]
-		host := c.p.nodes[e.get("attachedToRef")]
+		host := c.meant(e.get("attachedToRef"))
 		n.Interrupting = e.is("cancelActivity", true)
 		if host == nil || !host.Kind.IsActivity() || host.Scope != n.Scope {
 			c.refuse(e, fault.ModelEventMisplaced, "it is attached to %q, which is no activity beside it; attach it to one", e.get("attachedToRef"))

@@ -82,6 +82,31 @@ func TestForeignNamespacesAreNoted(t *testing.T) {
 	}
 }
 
+// References to nodes are QNames where the schema says so.
+func TestReferencesMayHavePrefixes(t *testing.T) {
+	p := mustRead(t, within(`<boundaryEvent id="x" attachedToRef="m.0:after">`+undo+`</boundaryEvent><task id="u" isForCompensation="true"/>
+<association id="l" sourceRef="m.0:x" targetRef="m.0:u"/><intermediateThrowEvent id="y"><compensateEventDefinition activityRef="m.0:after"/></intermediateThrowEvent>`)).Processes[0]
+	if at := p.Node("after"); at.Compensation != p.Node("u") || p.Node("y").Event.Activity != at {
+		t.Errorf("the handler is %+v, %+v is undone", at.Compensation, p.Node("y").Event.Activity)
+	}
+}
+
+// What can never happen is warned of.
+func TestHandlersThatNeverRunAreWarnedOf(t *testing.T) {
+	for what, elements := range map[string]string{
+		"never happens": `<boundaryEvent id="x" attachedToRef="after"><escalationEventDefinition escalationRef="esc"/></boundaryEvent>`,
+		"never runs": `<subProcess id="y"><subProcess id="x" triggeredByEvent="true"><startEvent id="s1">` + undo + `</startEvent></subProcess></subProcess>
+<boundaryEvent id="b" attachedToRef="y">` + undo + `</boundaryEvent><task id="u" isForCompensation="true"/><association id="l" sourceRef="b" targetRef="u"/>`,
+	} {
+		_, findings := read(within(elements))
+		if !slices.ContainsFunc(findings, func(f lint.Finding) bool {
+			return f.Level == lint.Warning && f.ID == "x" && strings.Contains(f.Text, what)
+		}) {
+			t.Errorf("%s: %v", what, findings)
+		}
+	}
+}
+
 // What is no attribute of BPMN was meant to be one, as tools write none: it is said.
 func TestSlipsOfThePenAreSaid(t *testing.T) {
 	_, findings := read(within(`<boundaryEvent id="x" attachedToRef="after" cancelActivty="false">` + timer + `</boundaryEvent>`))

@@ -25,7 +25,7 @@ func (t Transport) Brokered() bool { return t == RabbitMQ || t == NATS || t == K
 // Place is somewhere at a broker. The broker is named, and the configuration says where it is: a package never does.
 type Place struct {
 	Broker string
-	Path   string // rabbitmq: a queue, or exchange/routing key; nats: stream/consumer, or a subject
+	Path   string // rabbitmq: a queue, or exchange/routing key; nats: stream/consumer, or a subject; kafka: topic/group, or a topic
 }
 
 // Reference is where the broker is, to be resolved at run time.
@@ -56,9 +56,9 @@ const (
 type Channel struct {
 	Name         string
 	Transport    Transport
-	Bind         string // how messages come in: "POST /path", "broker/queue", "broker/stream/consumer"; empty: nothing comes in
+	Bind         string // how messages come in: "POST /path", "broker/queue", "broker/stream/consumer", "broker/topic/group"; empty: nothing comes in
 	URL          string // where messages go out over HTTP; empty: nothing goes out
-	To           string // where messages go out at a broker: "broker/queue", "broker/exchange/key", "broker/subject"; empty: nothing goes out
+	To           string // where messages go out at a broker: "broker/queue", "broker/exchange/key", "broker/subject", "broker/topic"; empty: nothing goes out
 	Codec        Codec
 	Schema       string // of schemas/, by path without extension; empty: none
 	AckMode      AckMode

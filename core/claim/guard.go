@@ -39,9 +39,6 @@ func (g Guard) With(ctx context.Context, owner ports.Owner, refs []ports.Ref, wo
 		return nil
 	}
 	claimed, err := g.Claims.Claim(ctx, owner, refs, g.Clock.Now().Add(-g.Silent))
-	if err != nil {
-		return err
-	}
 	held := make([]*Held, len(claimed))
 	for i, c := range claimed {
 		held[i] = &Held{
@@ -51,8 +48,10 @@ func (g Guard) With(ctx context.Context, owner ports.Owner, refs []ports.Ref, wo
 		}
 	}
 	defer g.giveBack(ctx, held)
-	work(held)
-	return nil
+	if err == nil {
+		work(held)
+	}
+	return err
 }
 
 // giveBack releases what is left. Its error is dropped on purpose: the sweep frees what could not be given back, and the epoch keeps

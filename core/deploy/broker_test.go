@@ -61,7 +61,7 @@ func TestChannelsOverBrokers(t *testing.T) {
 	}{
 		"rabbitmq": {"- {name: in, transport: rabbitmq, bind: main/q}\n- {name: out, transport: rabbitmq, to: main/x/k}", sends, "", "rabbitmq main/q"},
 		"nats":     {"- {name: in, transport: nats, bind: main/s/c}\n- {name: out, transport: nats, to: main/a.b}", sends, "", "nats main/s/c"},
-		"kafka":    {"- {name: in, transport: kafka, bind: main/t/g}\n- {name: out, transport: nats, to: main/a.b}", sends, fault.TransportMissing, ""},
+		"kafka":    {"- {name: in, transport: kafka, bind: main/t/g}\n- {name: out, transport: kafka, to: main/t}", sends, "", "kafka main/t/g"},
 		"no way out": {
 			"- {name: in, transport: rabbitmq, bind: main/q}\n- {name: out, transport: rabbitmq, bind: main/r}", sends, fault.ModelChannelUse, "",
 		},

@@ -122,6 +122,7 @@ func Compile(a *archive.Archive, limits Limits) (*Revision, []lint.Finding) {
 	c.readDecisions()
 	c.readModels()
 	c.route()
+	c.checkStarts()
 	c.checkNames()
 	lint.Sort(c.findings)
 	if lint.Refused(c.findings) {
@@ -200,9 +201,6 @@ func (c *compiler) readChannels() {
 	c.findings = append(c.findings, findings...)
 	for _, ch := range channels {
 		c.rev.Channels[ch.Name] = ch
-		if ch.Transport == channel.Kafka {
-			c.refuse(fault.TransportMissing, channel.File, ch.Line, "channel %q travels over %s, which this build does not speak; use http, rabbitmq, nats, pull or local", ch.Name, ch.Transport)
-		}
 		if ch.Schema != "" && c.rev.Schemas[ch.Schema] == nil {
 			c.refuse(fault.SchemaInvalid, channel.File, ch.Line, "channel %q names schema %q; there is no schemas/%s.json", ch.Name, ch.Schema, ch.Schema)
 		}
@@ -268,6 +266,26 @@ func (c *compiler) route() {
 				r.Catches = append(r.Catches, Catch{program, w})
 				c.rev.routes[name] = r
 				c.rev.keeps[WaitName(name)] = c.rev.Channels[name].AckMode != channel.OnComplete
+			}
+		}
+	}
+}
+
+// checkStarts refuses start events that no message can be told apart by: each would be refused at the door.
+func (c *compiler) checkStarts() {
+	for _, name := range slices.Sorted(maps.Keys(c.rev.routes)) {
+		var first *Start
+		for _, s := range c.rev.routes[name].Starts {
+			switch source := s.Node.Source; {
+			case source != nil && (source.TypeValue != nil || source.TypePattern != ""):
+			case first == nil:
+				first = &s
+			default:
+				p := s.Program.Process
+				c.findings = append(c.findings, lint.Finding{
+					Level: lint.Error, Code: fault.ModelCatchDuplicate, File: p.File, Line: s.Node.Line, Element: string(s.Node.Kind), ID: s.Node.ID,
+					Text: fmt.Sprintf("%q of process %q starts by every message of %q too; give one of them another, or a messageTypeValue", first.Node.ID, first.Program.Process.ID, name),
+				})
 			}
 		}
 	}

@@ -55,6 +55,7 @@ func TestPackagesThatPromiseWhatTheyLackAreRefused(t *testing.T) {
 		{"retries of what workers fetch", fault.ModelAttribute, `<serviceTask id="x" implementation="channel:pull">` + ext(`<q:retry maxAttempts="3"/>`) + `</serviceTask>`},
 		{"a timeout of what workers fetch", fault.ModelAttribute, `<serviceTask id="x" implementation="channel:pull">` + ext(`<q:timeout duration="PT5S"/>`) + `</serviceTask>`},
 		{"retries of a local message", fault.ModelAttribute, `<serviceTask id="x" implementation="channel:near">` + ext(`<q:retry maxAttempts="3"/>`) + `</serviceTask>`},
+		{"two starts by one channel", fault.ModelCatchDuplicate, `<startEvent id="y">` + ext(`<q:source channel="begin"/>`) + `</startEvent><startEvent id="x">` + ext(`<q:source channel="begin"/>`) + `</startEvent>`},
 		{"a type pattern that does not parse", fault.PatternInvalid, `<startEvent id="x">` + ext(`<q:source channel="begin" messageTypePattern="("/>`) + `</startEvent>`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

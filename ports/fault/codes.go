@@ -84,7 +84,6 @@ const (
 	ChannelUnsupported Code = "SUTRA.DEPLOY.CHANNEL.SETTING_UNSUPPORTED"
 	CallbackInvalid    Code = "SUTRA.DEPLOY.CALLBACK.INVALID"
 	NotifyUnsupported  Code = "SUTRA.DEPLOY.NOTIFY.UNSUPPORTED"
-	TransportMissing   Code = "SUTRA.DEPLOY.CHANNEL.TRANSPORT_UNSUPPORTED"
 	SecretLiteral      Code = "SUTRA.DEPLOY.CHANNEL.SECRET_LITERAL"
 	SchemaInvalid      Code = "SUTRA.DEPLOY.SCHEMA.INVALID"
 	TemplateInvalid    Code = "SUTRA.DEPLOY.TEMPLATE.INVALID"
@@ -210,7 +209,6 @@ var table = append([]Entry{
 	{ChannelUnsupported, Reject, 422},
 	{CallbackInvalid, Reject, 400},
 	{NotifyUnsupported, Reject, 400},
-	{TransportMissing, Reject, 422},
 	{SecretLiteral, Reject, 422},
 	{SchemaInvalid, Reject, 422},
 	{TemplateInvalid, Reject, 422},
