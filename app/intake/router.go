@@ -65,7 +65,7 @@ func (r Router) Send(ctx context.Context, m *intake.Message, to Routed, pending 
 		holder := intake.Relay{Ref: ports.Ref{Tenant: m.Inbox.Tenant, ID: a.Other}}
 		request, err := r.request(m, Routed{Route: intake.Route{Relays: []intake.Relay{holder}}, Lookups: to.Lookups}, pending)
 		if request.Done = done; err == nil {
-			err = r.d.Lanes.Offer(request) // no lane waits for another
+			err = r.d.Lanes.Offer(ctx, request) // no lane waits for another
 		}
 		if err != nil {
 			done(lane.Answer{Err: err})
