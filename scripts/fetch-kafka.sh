@@ -24,6 +24,6 @@ cat >"$work/pom.xml" <<POM
 POM
 mvn --batch-mode --quiet --file "$work/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.7.0:copy-dependencies \
 	-DincludeScope=runtime -DoutputDirectory="$work/jars"
-rm -rf "${home:?}"/*
+rm -rf "${home:?}/$version"
 mv "$work/jars" "$home/$version"
 echo "Kafka $version"

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/sutra-engine/sutra/dialects"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
 
@@ -25,6 +26,9 @@ func (src source) exclusive(ctx context.Context) (free func() error, err error) 
 	held, err := db.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		_ = db.Close()
+		if src.dialect.Classify(err) != dialects.Conflict {
+			return nil, fault.PropertyInvalid.With("sutra.datasource.url: %s cannot be opened, or written beside; its folder has to be there: %w", src.url, err)
+		}
 		return nil, fault.StoreLocked.With("another process has %s open: stop it, or use a database that is shared: %w", src.url, err)
 	}
 	return func() error { return errors.Join(held.Rollback(), db.Close()) }, nil

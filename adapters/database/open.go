@@ -3,7 +3,9 @@ package database
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
+	"net/url"
 	"runtime"
 	"slices"
 	"strings"
@@ -56,8 +58,11 @@ func (c Config) source() (source, error) {
 	}
 	d := all[at]
 	dsn, err := d.DSN(c.URL)
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err // it tells the whole address, password and all
+	}
 	if err != nil {
-		return source{}, fault.PropertyInvalid.With("sutra.datasource.url: %w", err)
+		return source{}, fault.PropertyInvalid.With("sutra.datasource.url does not read: %w", err)
 	}
 	statements, err := dialects.Load(d)
 	if err != nil {

@@ -97,6 +97,6 @@ func coded(err error) error {
 	case class == dialects.TooLong:
 		return fault.StoreTooLarge.With("a value is larger than the database takes: %w", err)
 	default:
-		return fault.StoreRefused.With("the database refused what was written: %w", err)
+		return fault.StoreRefused.With("the database refused what was asked of it: %w", err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -171,5 +173,53 @@ func TestABurstIsDrivenWithoutWaitingForItsRecovery(t *testing.T) {
 			t.Fatalf("%d of %d were started in 20 s", watch.started.Load(), burst)
 		}
 		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// puttingOff counts the emissions that were put off.
+type puttingOff struct {
+	ports.Store
+	n *atomic.Int64
+}
+
+func (p puttingOff) Outbox() ports.Outbox { return puttingOffOutbox{p.Store.Outbox(), p.n} }
+
+type puttingOffOutbox struct {
+	ports.Outbox
+	n *atomic.Int64
+}
+
+func (p puttingOffOutbox) Settle(ctx context.Context, all []ports.Settled) ([]ports.Answer, error) {
+	for _, s := range all {
+		if s.Verdict == ports.Postponed {
+			p.n.Add(1)
+		}
+	}
+	return p.Outbox.Settle(ctx, all)
+}
+
+// Emissions to one destination wait for its places here: none is put off while there is room.
+func TestEmissionsToOneDestinationFollowEachOther(t *testing.T) {
+	const burst = 200
+	var got, off atomic.Int64
+	there := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		time.Sleep(2 * time.Millisecond)
+		got.Add(1)
+	}))
+	defer there.Close()
+	e := runOn(t, func(s ports.Store) ports.Store { return puttingOff{s, &off} }, ports.Blind{},
+		"  - {name: later, transport: http, ack-mode: on-persist, auth: {scheme: none}}\n",
+		process("p", start("p", "later"), `<endEvent id="p-1"><extensionElements><q:send destination="`+there.URL+`" contentType="application/json" body="{n: 1}"/>`+
+			`</extensionElements></endEvent>`))
+	for range burst {
+		e.send("later", `{"key": 1}`)
+	}
+	for began := time.Now(); got.Load() < burst; time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("%d of %d were sent in a minute", got.Load(), burst)
+		}
+	}
+	if n := off.Load(); n != 0 {
+		t.Errorf("%d of %d were put off", n, burst)
 	}
 }

@@ -41,16 +41,14 @@ type OutboxDeps struct {
 // Outbox sends emissions. Each is stamped, sent, and settled by whoever names the stamp.
 type Outbox struct {
 	OutboxDeps
-	bell loop.Bell
-	mu   sync.Mutex
-	busy map[string]int // sends under way, by destination
-
+	bell      loop.Bell
+	places    *places
 	unsettled atomic.Int64 // sends that the database could not be told of yet
 }
 
 // NewOutbox makes an outbox worker.
 func NewOutbox(d OutboxDeps) *Outbox {
-	return &Outbox{OutboxDeps: d, bell: loop.NewBell(), busy: map[string]int{}}
+	return &Outbox{OutboxDeps: d, bell: loop.NewBell(), places: newPlaces(d.Parallel, d.PerHost, d.Batch)}
 }
 
 // Wake makes the worker look at once: a step on this replica has emitted.
@@ -63,10 +61,10 @@ func (w *Outbox) Run(ctx context.Context) {
 	settling, stopSettling := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSettling()
 	settler.Go(func() { w.settle(settling, settled) })
-	slots := make(chan struct{}, w.Parallel)
 	var sends sync.WaitGroup
-	for w.bell.Wait(ctx, loop.Jitter(w.Poll)) {
-		for more := w.unsettled.Load() == 0; more && ctx.Err() == nil; { // what cannot be settled is not sent
+	for nap := w.Poll; w.bell.Wait(ctx, loop.Jitter(nap)); {
+		nap = w.Poll
+		for more := w.unsettled.Load() == 0; more && ctx.Err() == nil; {
 			taken, err := w.Outbox.Take(ctx, w.By, w.Clock.Now().Add(-w.ClaimTimeout), w.Batch)
 			if err != nil {
 				if ctx.Err() == nil {
@@ -75,23 +73,16 @@ func (w *Outbox) Run(ctx context.Context) {
 				break
 			}
 			more = len(taken) >= w.Batch
-			var crowded []ports.Settled
-			behind := map[string]int{} // by destination
+			now := w.Clock.Now()
+			var off []ports.Settled
 			for _, e := range taken {
-				if !w.enter(ctx, slots, e) {
-					host := destination(&e.Emission)
-					crowded = append(crowded, w.postponed(e, behind[host]))
-					behind[host]++
-					continue
+				if added, until := w.places.add(e, now); !added {
+					off = append(off, postponed(e, until))
+					nap = min(nap, max(until.Sub(now), w.Poll/16))
 				}
-				sends.Go(func() {
-					defer func() { <-slots; w.leave(e) }()
-					if s, ok := w.send(ctx, e); ok {
-						settled <- s
-					}
-				})
 			}
-			w.postpone(ctx, crowded)
+			w.start(ctx, &sends, settled)
+			w.postpone(ctx, off)
 		}
 	}
 	sends.Wait()
@@ -102,42 +93,25 @@ func (w *Outbox) Run(ctx context.Context) {
 	w.free(ctx)
 }
 
-// enter takes a place for a send. A destination that is slow keeps its own places busy and nobody else's: what finds no place is put
-// off a little without counting as an attempt.
-func (w *Outbox) enter(ctx context.Context, slots chan struct{}, e ports.Stamped) bool {
-	host := destination(&e.Emission)
-	w.mu.Lock()
-	crowded := w.busy[host] >= w.PerHost
-	if !crowded {
-		w.busy[host]++
-	}
-	w.mu.Unlock()
-	if crowded {
-		return false
-	}
-	select {
-	case slots <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		w.leave(e)
-		return false
+// start sends what has a place, unless the database cannot be told. Each send that is over starts what its place is free for.
+func (w *Outbox) start(ctx context.Context, sends *sync.WaitGroup, settled chan<- ports.Settled) {
+	for ctx.Err() == nil && w.unsettled.Load() == 0 { // what waits when ctx ends is freed with all other stamps
+		e, ok := w.places.next()
+		if !ok {
+			return
+		}
+		sends.Go(func() {
+			s, took := w.send(ctx, e)
+			w.places.over(e, took)
+			settled <- s
+			w.start(ctx, sends, settled)
+		})
 	}
 }
 
-func (w *Outbox) leave(e ports.Stamped) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	host := destination(&e.Emission)
-	if w.busy[host]--; w.busy[host] == 0 {
-		delete(w.busy, host)
-	}
-}
-
-// postponed gives an emission back until the sends before it are through, of which so many were put off as well: they do not all come
-// again at once and take the place of others in every batch.
-func (w *Outbox) postponed(e ports.Stamped, behind int) ports.Settled {
-	pause := max(w.Backoff.Base/4, w.SendTimeout/8) * time.Duration(1+behind/w.PerHost)
-	return ports.Settled{Tenant: e.Tenant, ID: e.ID, By: e.By, At: e.At, Verdict: ports.Postponed, Next: w.Clock.Now().Add(loop.Jitter(pause))}
+// postponed gives an emission back until then, without counting an attempt.
+func postponed(e ports.Stamped, until time.Time) ports.Settled {
+	return ports.Settled{Tenant: e.Tenant, ID: e.ID, By: e.By, At: e.At, Verdict: ports.Postponed, Next: until}
 }
 
 func (w *Outbox) postpone(ctx context.Context, crowded []ports.Settled) {
@@ -157,18 +131,19 @@ func destination(e *ports.Emission) string {
 	return e.Tenant + " " + e.Destination
 }
 
-// send makes one attempt. False: the attempt could outlast the stamp, so it was not begun; the stamp goes stale and another takes it.
-func (w *Outbox) send(ctx context.Context, e ports.Stamped) (ports.Settled, bool) {
-	if w.Clock.Now().Add(w.SendTimeout).After(e.At.Add(w.ClaimTimeout / 2)) {
-		return ports.Settled{}, false
+// send makes one attempt and says how long it took. One that could outlast the stamp is not begun: the emission is given back.
+func (w *Outbox) send(ctx context.Context, e ports.Stamped) (s ports.Settled, took time.Duration) {
+	if now := w.Clock.Now(); now.Add(w.SendTimeout).After(e.At.Add(w.ClaimTimeout / 2)) {
+		return postponed(e, now), 0
 	}
 	began := w.Clock.Now()
 	// A send that was begun is finished: only its own timeout ends it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.SendTimeout)
 	defer cancel()
 	response, err := w.attempt(ctx, &e.Emission)
-	w.Watch.Observe("sutra_outbox_send_seconds", w.Clock.Now().Sub(began), "outcome", outcome(err))
-	return w.judge(ctx, e, response, err), true
+	took = w.Clock.Now().Sub(began)
+	w.Watch.Observe("sutra_outbox_send_seconds", took, "outcome", outcome(err))
+	return w.judge(ctx, e, response, err), took
 }
 
 func outcome(err error) string {

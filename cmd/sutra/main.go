@@ -41,6 +41,10 @@ func run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitOK
 	}
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
+		fmt.Fprintln(os.Stderr, "sutra: interrupted; what was sent before may have happened")
+		return exitFailed
+	}
 	fmt.Fprintln(os.Stderr, "sutra: "+err.Error())
 	if f, ok := errors.AsType[*fault.Fault](err); ok {
 		for _, more := range f.All {
@@ -88,7 +92,26 @@ server cannot be reached or is busy, 5 deployed, but not every replica serves it
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage{err} })
 	root.AddCommand(dev(), serve(), initialize(), lintCommand(), pack(), deployCommand(), undeploy(), operation(), deployments(), instances(), tasks(), outbox(), audit(), leases(), migrate(), verify(), doctor(), health(), versionCommand())
+	strict(root)
 	return root
+}
+
+// strict makes wrong arguments of a command and of those below it errors in the arguments, which say where to look.
+func strict(cmd *cobra.Command) {
+	if !cmd.Runnable() {
+		cmd.Args, cmd.RunE = cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usage{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		strict(sub)
+	}
 }
 
 func versionCommand() *cobra.Command {

@@ -14,9 +14,17 @@ import (
 	"github.com/sutra-engine/sutra/core/lint"
 )
 
+// archived makes an archive of a package directory, whatever is wrong with what is in it.
+func archived(dir string) (*archive.Archive, error) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, usage{fmt.Errorf("%s is no directory; name one that holds a package, or make one by sutra init NAME", dir)}
+	}
+	return archive.Seal(os.DirFS(dir), archive.Default())
+}
+
 // seal reads a package directory, lints it and seals it. Findings are printed; an error among them refuses the package.
 func seal(dir string, findings io.Writer) (*archive.Archive, error) {
-	a, err := archive.Seal(os.DirFS(dir), archive.Default())
+	a, err := archived(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +71,7 @@ func lintCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "lint DIR", Short: "Say what is wrong with a package", Args: cobra.ExactArgs(1)}
 	asJSON := cmd.Flags().Bool("json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		a, err := archive.Seal(os.DirFS(args[0]), archive.Default())
+		a, err := archived(args[0])
 		if err != nil {
 			return err
 		}

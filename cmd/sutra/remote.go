@@ -31,7 +31,17 @@ func reach(cmd *cobra.Command) (remote, *bool) {
 		key:   cmd.Flags().String("key", "", "API key (SUTRA_KEY)"),
 		token: cmd.Flags().String("token", "", "bearer token (SUTRA_TOKEN)"),
 	}
+	cmd.PreRunE = func(*cobra.Command, []string) error { return r.check() }
 	return r, cmd.Flags().Bool("json", false, "print JSON")
+}
+
+// check refuses what no server can have as its address. It may hold a password, so it is not told.
+func (r remote) check() error {
+	u, err := url.Parse(*r.url)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return usage{errors.New("the server's address does not read; use http://HOST:PORT or https://HOST, by --server or SUTRA_URL")}
+	}
+	return nil
 }
 
 // client proves who calls by a flag, else by the environment. Secrets are no defaults of flags, which the help would show.

@@ -190,6 +190,14 @@ func assemble(ctx context.Context, s settings, store ports.Store, metrics *telem
 	return process{r, server, s.tokens.Verifier, listener, s.grace, []io.Closer{queues, streams, topics}, flush}, nil
 }
 
+// stored refuses to look at a database that lives in its process alone.
+func (s settings) stored() error {
+	if s.url == "" {
+		return fault.PropertyInvalid.With("sutra.datasource.url is not set; name the database by --datasource-url or SUTRA_DATASOURCE_URL")
+	}
+	return nil
+}
+
 func migrate() *cobra.Command {
 	cmd := &cobra.Command{Use: "migrate", Short: "Look at and change the database's schema"}
 	up := &cobra.Command{Use: "up", Short: "Bring the schema to what this build needs; several may do so at once", Args: cobra.NoArgs}
@@ -197,6 +205,9 @@ func migrate() *cobra.Command {
 	up.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := read()
 		if err != nil {
+			return err
+		}
+		if err := s.stored(); err != nil {
 			return err
 		}
 		if err := database.Migrate(cmd.Context(), database.Config{URL: s.url}); err != nil {
@@ -209,6 +220,9 @@ func migrate() *cobra.Command {
 	readStatus := bind(status)
 	status.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := readStatus()
+		if err == nil {
+			err = s.stored()
+		}
 		if err != nil {
 			return err
 		}

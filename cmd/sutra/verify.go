@@ -20,6 +20,9 @@ func verify() *cobra.Command {
 	read := bind(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := read()
+		if err == nil {
+			err = s.stored()
+		}
 		if err != nil {
 			return err
 		}

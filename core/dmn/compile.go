@@ -1,6 +1,7 @@
 package dmn
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -217,7 +218,7 @@ func (r *reader) literal(e *element, names []string) logic {
 }
 
 func (r *reader) expression(e *element, compile func(feel.Compiler) (*feel.Expression, error), names []string) logic {
-	if language := e.attr("expressionLanguage"); !r.isFEEL(language) {
+	if language := cmp.Or(e.attr("expressionLanguage"), r.root.attr("expressionLanguage")); !r.isFEEL(language) {
 		f := r.refuse(fault.ModelLanguage, e, "the expression language %s is not known here; say it in FEEL", language)
 		return broken{errors.New(f.String())}
 	}

@@ -336,6 +336,7 @@ func TestKnowledgeModelsThatInvokeThemselvesEnd(t *testing.T) {
 
 func TestEveryVersionOfTheNamespaceIsRead(t *testing.T) {
 	for _, ns := range []string{
+		"http://www.omg.org/spec/DMN/20151101/dmn11.xsd", "http://www.omg.org/spec/DMN/20151101",
 		"http://www.omg.org/spec/DMN/20151101/dmn.xsd", "http://www.omg.org/spec/DMN/20180521/MODEL/", "https://www.omg.org/spec/DMN/20191111/MODEL/",
 		"https://www.omg.org/spec/DMN/20211108/MODEL/", "https://www.omg.org/spec/DMN/20230324/MODEL/",
 	} {
@@ -346,6 +347,14 @@ func TestEveryVersionOfTheNamespaceIsRead(t *testing.T) {
 			continue
 		}
 		want(t, model, "d", `{}`, `1`)
+	}
+}
+
+// A language that is said once for the whole model is named where it is met.
+func TestLanguageOfTheModelIsNamed(t *testing.T) {
+	_, findings := dmn.Read("m.dmn", []byte(`<definitions xmlns="`+namespace+`" expressionLanguage="juel"><decision id="d" name="d"><literalExpression><text>a</text></literalExpression></decision></definitions>`))
+	if len(findings) != 1 || !strings.Contains(findings[0].Text, "the expression language juel ") {
+		t.Errorf("%v", findings)
 	}
 }
 

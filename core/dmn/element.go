@@ -21,9 +21,11 @@ const (
 	maxElements = 100_000
 )
 
-// namespaces are those of the models of DMN 1.1 to 1.6.
+// namespaces are those of the models of DMN 1.1 to 1.6; of the first, tools also write two that the standard does not have.
 var namespaces = []string{
 	"http://www.omg.org/spec/DMN/20151101/dmn.xsd",
+	"http://www.omg.org/spec/DMN/20151101/dmn11.xsd",
+	"http://www.omg.org/spec/DMN/20151101",
 	"http://www.omg.org/spec/DMN/20180521/MODEL/",
 	"https://www.omg.org/spec/DMN/20191111/MODEL/",
 	"https://www.omg.org/spec/DMN/20211108/MODEL/",
