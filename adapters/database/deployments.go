@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,9 +15,6 @@ import (
 
 // chunk is the size of an archive's rows: below every database's limit of a packet.
 const chunk = 1 << 20
-
-// errUnchanged ends a transaction that found nothing to do.
-var errUnchanged = errors.New("nothing to change")
 
 // Deployments keeps revisions.
 func (s *Store) Deployments() ports.Deployments { return deployments{s} }
@@ -45,9 +41,6 @@ func (s deployments) Activate(ctx context.Context, a ports.Activation) (ports.Re
 	}
 	if class, _ := classOf(err); class == dialects.Duplicate {
 		return made, s.doorTaken(ctx, a, err), nil
-	}
-	if errors.Is(err, errUnchanged) {
-		err = nil
 	}
 	if err != nil {
 		answer = ports.Answer{Err: err}
@@ -249,21 +242,30 @@ func chunks(owner string, archive []byte) (rows []any) {
 	return rows
 }
 
+// lockRevision takes the fleet's turn and a revision's lock, and reads its phase; empty: there is none.
+func lockRevision(run run, id ports.DeploymentID) (ports.Phase, error) {
+	var found []revision
+	err := run(
+		op{name: "version_bump"},
+		op{name: "deployment_lock", rows: []any{id}},
+		op{name: "deployment_find", rows: []any{id}, scan: scanRevision(&found)})
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return found[0].Phase, nil
+}
+
 func (s deployments) Drain(ctx context.Context, id ports.DeploymentID) (ports.Answer, error) {
 	answer := ports.Answer{Outcome: ports.Done}
 	err := s.hold(ctx, fleet, func(run run) error {
-		var found []revision
-		err := run(
-			op{name: "version_bump"},
-			op{name: "deployment_lock", rows: []any{id}},
-			op{name: "deployment_find", rows: []any{id}, scan: scanRevision(&found)})
+		phase, err := lockRevision(run, id)
 		switch {
 		case err != nil:
 			return err
-		case len(found) == 0 || found[0].Phase == ports.Retired:
+		case phase == "" || phase == ports.Retired:
 			answer.Outcome = ports.Gone
 			return errUnchanged
-		case found[0].Phase == ports.Draining:
+		case phase == ports.Draining:
 			return errUnchanged
 		}
 		return run(append(s.notify(),
@@ -271,9 +273,6 @@ func (s deployments) Drain(ctx context.Context, id ports.DeploymentID) (ports.An
 			op{name: "door_delete", rows: []any{id}},
 			op{name: "schedule_delete", rows: []any{id}})...)
 	})
-	if errors.Is(err, errUnchanged) {
-		err = nil
-	}
 	return answer, err
 }
 
@@ -281,17 +280,13 @@ func (s deployments) Retire(ctx context.Context, id ports.DeploymentID) (ports.C
 	var counts ports.Counts
 	answer := ports.Answer{Outcome: ports.Done}
 	err := s.hold(ctx, fleet, func(run run) error {
-		var found []revision
-		err := run(
-			op{name: "version_bump"},
-			op{name: "deployment_lock", rows: []any{id}},
-			op{name: "deployment_find", rows: []any{id}, scan: scanRevision(&found)})
+		phase, err := lockRevision(run, id)
 		switch {
 		case err != nil:
 			return err
-		case len(found) > 0 && found[0].Phase == ports.Retired:
+		case phase == ports.Retired:
 			return errUnchanged
-		case len(found) == 0 || found[0].Phase != ports.Draining:
+		case phase != ports.Draining:
 			answer.Outcome = ports.Gone
 			return errUnchanged
 		}
@@ -305,9 +300,6 @@ func (s deployments) Retire(ctx context.Context, id ports.DeploymentID) (ports.C
 		}
 		return run(append(s.notify(), op{name: "deployment_retire", args: args{"id": id, "now": s.now()}})...)
 	})
-	if errors.Is(err, errUnchanged) {
-		err = nil
-	}
 	return counts, answer, err
 }
 
@@ -421,9 +413,6 @@ func (s deployments) DropArchives(ctx context.Context, before time.Time, limit i
 		}
 		return run(op{name: "deployment_dropped", rows: ids}, op{name: "archive_delete", rows: ids})
 	})
-	if errors.Is(err, errUnchanged) {
-		err = nil
-	}
 	return dropped, err
 }
 

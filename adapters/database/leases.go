@@ -2,7 +2,6 @@ package database
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/sutra-engine/sutra/dialects"
@@ -26,9 +25,6 @@ func (s leases) Hold(ctx context.Context, role, holder string, ttl, margin time.
 	err := hold()
 	if class, _ := classOf(err); class == dialects.Duplicate {
 		err = hold() // the role appeared for two at once: now it is there
-	}
-	if errors.Is(err, errUnchanged) {
-		err = nil
 	}
 	return term, outcome, err
 }

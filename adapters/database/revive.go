@@ -41,8 +41,6 @@ func (s *Store) revive(ctx context.Context, id ports.DeploymentID, do ...op) (po
 		})
 	}
 	switch class, _ := classOf(err); {
-	case errors.Is(err, errUnchanged):
-		return answer, nil
 	case class == dialects.Missed:
 		return ports.Answer{Outcome: ports.Gone}, nil
 	case err != nil:

@@ -113,9 +113,17 @@ func (s *Store) write(ctx context.Context, tenant string, ops ...op) error {
 	}))
 }
 
-// hold keeps a transaction open over several runs, again from the start while the reason to fail passes.
+// errUnchanged ends a held transaction that found nothing to change.
+var errUnchanged = errors.New("nothing to change")
+
+// hold keeps a transaction open over several runs, again from the start while the reason to fail passes. One that ends with errUnchanged is
+// rolled back, and no failure.
 func (s *Store) hold(ctx context.Context, tenant string, body func(run run) error) error {
-	return coded(s.repeat(ctx, func() error { return s.run.hold(ctx, tenant, body) }))
+	err := s.repeat(ctx, func() error { return s.run.hold(ctx, tenant, body) })
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	return coded(err)
 }
 
 // handOut holds a transaction that finds rows past those that others have locked, and marks them; took says that it did. The mark names
