@@ -113,8 +113,8 @@ type Views interface {
 	// Locate names the tenant of an instance that a principal with these tenants may see; the zero Ref is none.
 	Locate(ctx context.Context, tenants []string, id InstanceID) (Ref, error)
 	Backlog(ctx context.Context) (Backlog, error)
-	// Living counts the instances of a tenant that have not ended, the called ones too.
-	Living(ctx context.Context, tenant string) (int, error)
+	// Living counts the instances of a tenant that have not ended, the called ones too, or those that one channel started, up to most.
+	Living(ctx context.Context, tenant, channel string, most int) (int, error)
 	// Verify looks for up to limit breaches of each rule, without disturbing a fleet at work. None: the database is sound.
 	Verify(ctx context.Context, limit int) ([]Breach, error)
 }

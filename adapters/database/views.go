@@ -251,9 +251,13 @@ func (s views) Locate(ctx context.Context, tenants []string, id ports.InstanceID
 	return ref, err
 }
 
-func (s views) Living(ctx context.Context, tenant string) (n int, err error) {
-	err = s.read(ctx, tenant, op{name: "instance_living", args: args{"tenant": tenant}, scan: func(r row) error { return r.Scan(&n) }})
-	return n, err
+func (s views) Living(ctx context.Context, tenant, channel string, most int) (n int, err error) {
+	o := op{name: "instance_living", args: args{"tenant": tenant, "limit": most}, scan: func(r row) error { return r.Scan(&n) }}
+	if channel != "" {
+		o.name, o.args["channel"] = "channel_living", channel
+	}
+	err = s.read(ctx, tenant, o)
+	return min(n, most), err
 }
 
 func (s views) Backlog(ctx context.Context) (b ports.Backlog, err error) {

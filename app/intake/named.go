@@ -40,7 +40,7 @@ func (i *Intake) Start(ctx context.Context, tenant, module, process string, in p
 			}},
 			Done: func(a lane.Answer) { answers <- a },
 		}
-		if err := i.Lanes.Offer(request); err != nil {
+		if err := i.Lanes.Offer(ctx, request); err != nil {
 			return ports.Receipt{}, err
 		}
 		select {

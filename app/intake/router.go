@@ -65,7 +65,7 @@ func (r Router) Send(ctx context.Context, m *intake.Message, to Routed, pending 
 		holder := intake.Relay{Ref: ports.Ref{Tenant: m.Inbox.Tenant, ID: a.Other}}
 		request, err := r.request(m, Routed{Route: intake.Route{Relays: []intake.Relay{holder}}, Lookups: to.Lookups}, pending)
 		if request.Done = done; err == nil {
-			err = r.d.Lanes.Offer(request) // no lane waits for another
+			err = r.d.Lanes.Offer(ctx, request) // no lane waits for another
 		}
 		if err != nil {
 			done(lane.Answer{Err: err})
@@ -74,7 +74,7 @@ func (r Router) Send(ctx context.Context, m *intake.Message, to Routed, pending 
 	if pending {
 		return r.d.Lanes.Submit(ctx, request)
 	}
-	return r.d.Lanes.Offer(request)
+	return r.d.Lanes.Offer(ctx, request)
 }
 
 // Await is Send that waits for the answer.
@@ -112,7 +112,7 @@ func (r Router) request(m *intake.Message, to Routed, pending bool) (lane.Reques
 		}
 		event := m.StartEvent(route.Start.Node.ID)
 		event.Consumed = consumed
-		return lane.Request{Start: &lane.Start{Program: route.Start.Program, Begin: step.Begin{
+		return lane.Request{Start: &lane.Start{Program: route.Start.Program, Most: m.Channel.MaxInstances, Begin: step.Begin{
 			Ref:     ports.Ref{Tenant: m.Inbox.Tenant, ID: r.d.IDs.New()},
 			Channel: m.Channel.Name,
 			Leases:  m.Leases,

@@ -6,6 +6,7 @@ package lane
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"log/slog"
@@ -64,6 +65,7 @@ type Request struct {
 type Start struct {
 	Program *step.Program
 	Begin   step.Begin
+	Most    int // instances that its channel may have at once; 0: any number
 }
 
 // Drive is events for an instance.
@@ -96,11 +98,12 @@ type Pool struct {
 	gate  sync.RWMutex // held for reading by submitters, for writing to close
 	shut  bool
 	log   *slog.Logger
+	door  *limit.Gate
 }
 
 // New makes the lanes; none works before Run.
 func New(d Deps) *Pool {
-	p := &Pool{log: d.Log}
+	p := &Pool{log: d.Log, door: d.Gate}
 	for i := range d.Lanes {
 		p.lanes = append(p.lanes, &lane{
 			Deps:    d,
@@ -139,7 +142,7 @@ func (p *Pool) Close() {
 
 // Submit hands a request to its lane: instance work by the instance's hash, new work round robin. It waits for room until ctx ends.
 func (p *Pool) Submit(ctx context.Context, r Request) error {
-	return p.hand(r, func(mailbox chan<- Request) bool {
+	return p.admit(ctx, r, func(r Request, mailbox chan<- Request) bool {
 		select {
 		case mailbox <- r:
 			return true
@@ -150,8 +153,8 @@ func (p *Pool) Submit(ctx context.Context, r Request) error {
 }
 
 // Offer is Submit that does not wait: transports that can push back use it.
-func (p *Pool) Offer(r Request) error {
-	return p.hand(r, func(mailbox chan<- Request) bool {
+func (p *Pool) Offer(ctx context.Context, r Request) error {
+	return p.admit(ctx, r, func(r Request, mailbox chan<- Request) bool {
 		select {
 		case mailbox <- r:
 			return true
@@ -161,14 +164,40 @@ func (p *Pool) Offer(r Request) error {
 	})
 }
 
+// admit asks the limits for a place before a start takes one in a mailbox: counting holds up who starts it, and no lane. What is refused
+// is answered; what a start did not use of its place is given back with its answer. A called process is part of its caller, which is not
+// stopped half way.
+func (p *Pool) admit(ctx context.Context, r Request, put func(Request, chan<- Request) bool) error {
+	if r.Start == nil || r.Start.Begin.Event.Kind == step.KindChildStart {
+		return p.hand(r, put)
+	}
+	b := r.Start.Begin
+	place, err := p.door.Admit(ctx, limit.Start{Tenant: b.Ref.Tenant, Channel: b.Channel, Most: r.Start.Most})
+	if err != nil {
+		r.Done(Answer{Instance: b.Ref, Err: err})
+		return nil
+	}
+	done := r.Done
+	r.Done = func(a Answer) {
+		started := a.Outcome == ports.Done || errors.Is(a.Err, fault.StoreUncertain) // perhaps: the next count tells
+		place.Settle(started, !a.Status.Ended())
+		done(a)
+	}
+	if err := p.hand(r, put); err != nil {
+		place.Settle(false, false)
+		return err
+	}
+	return nil
+}
+
 // hand gives a request to its lane by put, which says whether there was room. No mailbox is closed meanwhile.
-func (p *Pool) hand(r Request, put func(chan<- Request) bool) error {
+func (p *Pool) hand(r Request, put func(Request, chan<- Request) bool) error {
 	p.gate.RLock()
 	defer p.gate.RUnlock()
 	switch {
 	case p.shut:
 		return fault.ShuttingDown.With("this replica is shutting down; send it to another")
-	case !put(p.lane(r).mailbox):
+	case !put(r, p.lane(r).mailbox):
 		return fault.Busy.With("the lane of this work has no room; send it again later")
 	}
 	return nil
@@ -268,7 +297,7 @@ func (l *lane) work(ctx context.Context, batch []Request) {
 		}
 	}
 	var both sync.WaitGroup // starts claim nothing, so they share no instance with the drives
-	both.Go(func() { l.start(ctx, starts) })
+	both.Go(func() { l.begin(ctx, starts) })
 	l.drive(ctx, drives)
 	both.Wait()
 	l.Watch.Count("sutra_lane_requests_total", int64(len(batch)))

@@ -2,41 +2,11 @@ package lane
 
 import (
 	"context"
-	"errors"
 
-	"github.com/sutra-engine/sutra/app/limit"
 	"github.com/sutra-engine/sutra/core/step"
 	"github.com/sutra-engine/sutra/ports"
 	"github.com/sutra-engine/sutra/ports/fault"
 )
-
-// start starts what the tenants' limits let in. What a start did not use of them is given back with its answer.
-func (l *lane) start(ctx context.Context, requests []Request) {
-	var in []Request
-	for _, r := range requests {
-		place, err := l.admit(ctx, r.Start.Begin)
-		if err != nil {
-			r.Done(Answer{Instance: r.Start.Begin.Ref, Err: err})
-			continue
-		}
-		done := r.Done
-		r.Done = func(a Answer) {
-			started := a.Outcome == ports.Done || errors.Is(a.Err, fault.StoreUncertain) // perhaps: the next count tells
-			place.Settle(started, !a.Status.Ended())
-			done(a)
-		}
-		in = append(in, r)
-	}
-	l.begin(ctx, in)
-}
-
-// admit asks the gate for a place. A called process is part of its caller, which is not stopped half way.
-func (l *lane) admit(ctx context.Context, b step.Begin) (*limit.Place, error) {
-	if b.Event.Kind == step.KindChildStart {
-		return nil, nil
-	}
-	return l.Gate.Admit(ctx, b.Ref.Tenant)
-}
 
 // begin makes the first step of each new instance and writes them together. A start that the database refuses for its content is
 // made again as a FAILED instance, which keeps the event.

@@ -1,4 +1,5 @@
-// Package limit keeps what a tenant starts within bounds: how many of its instances live at once, and how many start in a second. It
+// Package limit keeps what a tenant starts within bounds: how many of its instances live at once, all and of one channel, and how many
+// start in a second. It
 // refuses before anything is written, and touches nothing that runs already.
 package limit
 
@@ -43,8 +44,8 @@ const (
 // Deps are what a gate works with.
 type Deps struct {
 	Bounds
-	// Living counts the instances of a tenant that have not ended.
-	Living func(ctx context.Context, tenant string) (int, error)
+	// Living counts the instances of a tenant that have not ended, of one channel or of all (""), up to most.
+	Living func(ctx context.Context, tenant, channel string, most int) (int, error)
 	Clock  ports.Clock
 	Watch  ports.Watch
 }
@@ -53,26 +54,51 @@ type Deps struct {
 type Gate struct {
 	Deps
 	mu      sync.Mutex
-	tenants map[string]*tenant // that have a bound and started something
+	tenants map[source]*tenant // that have a bound and started something
 }
 
 // New makes a gate.
-func New(d Deps) *Gate { return &Gate{Deps: d, tenants: map[string]*tenant{}} }
+func New(d Deps) *Gate { return &Gate{Deps: d, tenants: map[source]*tenant{}} }
 
 // Refused says that an error is a gate's: nothing is wrong with the start, and it may come again.
 func Refused(err error) bool {
 	return errors.Is(err, fault.TooManyInstances) || errors.Is(err, fault.TooManyStarts)
 }
 
-// Place is one start that was let in; nil where its tenant has no bound.
-type Place struct{ tenant *tenant }
+// Start is what wants to be let in.
+type Start struct {
+	Tenant  string
+	Channel string // by which it comes, or empty
+	Most    int    // instances of that channel that may live at once; 0: there is no bound
+}
+
+// source is where starts come from: a tenant, or one channel of it.
+type source struct{ tenant, channel string }
+
+// bound is what one source is held to; 0: there is no bound.
+type bound struct {
+	source
+	instances, rate int
+}
+
+func (g *Gate) bounds(s Start) []bound {
+	return []bound{{source{s.Tenant, ""}, g.Instances.Of(s.Tenant), g.Rate.Of(s.Tenant)}, {source{s.Tenant, s.Channel}, s.Most, 0}}
+}
+
+// Place is one start that was let in.
+type Place struct{ in []*tenant }
 
 // Settle says what came of the start: whether it was one, and whether its instance lives on. It is called exactly once.
 func (p *Place) Settle(started, lives bool) {
 	if p == nil {
 		return
 	}
-	t := p.tenant
+	for _, t := range p.in {
+		t.settle(started, lives)
+	}
+}
+
+func (t *tenant) settle(started, lives bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.open--
@@ -84,37 +110,46 @@ func (p *Place) Settle(started, lives bool) {
 	}
 }
 
-// Admit lets one start of a tenant in, or answers TooManyStarts or TooManyInstances.
+// Admit lets one start in, or answers TooManyStarts or TooManyInstances. It may count, so nobody calls it who holds up others.
 //
 // The instances are counted now and then, and what this replica started since is added. What the other replicas started since then
 // is not known here: that is by how much the bound may be exceeded.
-func (g *Gate) Admit(ctx context.Context, name string) (*Place, error) {
-	instances, rate := g.Instances.Of(name), g.Rate.Of(name)
-	if instances == 0 && rate == 0 {
-		return nil, nil
-	}
-	t := g.tenant(name)
-	if !t.draw(g.Clock.Now(), rate) {
-		g.Watch.Count("sutra_starts_refused_total", 1, "tenant", name, "limit", "rate")
-		return nil, fault.TooManyStarts.With("tenant %s starts more than %d instances a second here; send it again", name, rate)
-	}
-	place := &Place{t}
-	if instances == 0 {
-		return place, nil
-	}
-	if err := g.look(ctx, name, t, instances); err != nil {
-		place.Settle(false, false)
-		return nil, err
-	}
-	if t.full(instances) {
-		place.Settle(false, false)
-		g.Watch.Count("sutra_starts_refused_total", 1, "tenant", name, "limit", "instances")
-		return nil, fault.TooManyInstances.With("tenant %s has %d instances that have not ended, which is all it may have; send it again when some have", name, instances)
+func (g *Gate) Admit(ctx context.Context, s Start) (*Place, error) {
+	place := &Place{}
+	for _, b := range g.bounds(s) {
+		if err := g.enter(ctx, place, b); err != nil {
+			place.Settle(false, false)
+			return nil, err
+		}
 	}
 	return place, nil
 }
 
-func (g *Gate) tenant(name string) *tenant {
+func (g *Gate) enter(ctx context.Context, place *Place, b bound) error {
+	if b.instances == 0 && b.rate == 0 {
+		return nil
+	}
+	t := g.tenant(b.source)
+	if !t.draw(g.Clock.Now(), b.rate) {
+		g.Watch.Count("sutra_starts_refused_total", 1, "tenant", b.tenant, "limit", "rate")
+		return fault.TooManyStarts.With("tenant %s starts more than %d instances a second here; send it again", b.tenant, b.rate)
+	}
+	place.in = append(place.in, t)
+	if b.instances == 0 {
+		return nil
+	}
+	if err := g.look(ctx, b, t); err != nil || !t.full(b.instances) {
+		return err
+	}
+	if b.channel != "" {
+		g.Watch.Count("sutra_starts_refused_total", 1, "tenant", b.tenant, "limit", "channel")
+		return fault.TooManyInstances.With("channel %s has %d instances that have not ended, which is all it may have; send it again when some have", b.channel, b.instances)
+	}
+	g.Watch.Count("sutra_starts_refused_total", 1, "tenant", b.tenant, "limit", "instances")
+	return fault.TooManyInstances.With("tenant %s has %d instances that have not ended, which is all it may have; send it again when some have", b.tenant, b.instances)
+}
+
+func (g *Gate) tenant(name source) *tenant {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t := g.tenants[name]
@@ -125,9 +160,9 @@ func (g *Gate) tenant(name string) *tenant {
 	return t
 }
 
-// look counts the tenant's instances again, where the last count is too old. One looks; others wait for the first count alone.
-func (g *Gate) look(ctx context.Context, name string, t *tenant, most int) error {
-	if !t.old(g.Clock.Now(), most) {
+// look counts the instances again, where the last count is too old. One looks; others wait for the first count alone.
+func (g *Gate) look(ctx context.Context, b bound, t *tenant) error {
+	if !t.old(g.Clock.Now(), b.instances) {
 		return nil
 	}
 	if took, err := t.turn(ctx); !took {
@@ -135,11 +170,11 @@ func (g *Gate) look(ctx context.Context, name string, t *tenant, most int) error
 	}
 	defer func() { <-t.looking }()
 	began := g.Clock.Now()
-	if !t.old(began, most) {
+	if !t.old(began, b.instances) {
 		return nil
 	}
 	before := t.keptSoFar()
-	n, err := g.Living(ctx, name)
+	n, err := g.Living(ctx, b.tenant, b.channel, b.instances)
 	if err != nil {
 		return err
 	}
@@ -147,7 +182,7 @@ func (g *Gate) look(ctx context.Context, name string, t *tenant, most int) error
 	return nil
 }
 
-// tenant is what a replica knows of one.
+// tenant is what a replica knows of one, or of one channel of it.
 type tenant struct {
 	looking chan struct{} // has room while nobody counts its instances
 

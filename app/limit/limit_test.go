@@ -26,8 +26,8 @@ type world struct {
 	err    error
 }
 
-func (w *world) count(context.Context, string) (int, error) {
-	n := w.living.Load()
+func (w *world) count(_ context.Context, _, _ string, most int) (int, error) {
+	n := min(w.living.Load(), int64(most))
 	time.Sleep(w.slow) // what is written meanwhile is not in the answer
 	w.counts.Add(1)
 	return int(n), w.err
@@ -40,7 +40,7 @@ func (w *world) gate(instances, rate Bound) *Gate {
 // start admits one and writes it.
 func (w *world) start(t *testing.T, g *Gate) error {
 	t.Helper()
-	p, err := g.Admit(t.Context(), "acme")
+	p, err := g.Admit(t.Context(), Start{Tenant: "acme"})
 	if err == nil {
 		w.living.Add(1)
 		p.Settle(true, true)
@@ -82,13 +82,13 @@ func TestWhatWasNoStartCostsNothing(t *testing.T) {
 		var w world
 		g := w.gate(Bound{All: 1}, Bound{All: 1})
 		for range 5 {
-			p, err := g.Admit(t.Context(), "acme")
+			p, err := g.Admit(t.Context(), Start{Tenant: "acme"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			p.Settle(false, false) // a duplicate
 		}
-		p, err := g.Admit(t.Context(), "acme")
+		p, err := g.Admit(t.Context(), Start{Tenant: "acme"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestOneReplicaNeverExceedsTheBound(t *testing.T) {
 		for n := range 40 {
 			lanes.Go(func() {
 				for range 200 {
-					if p, err := g.Admit(t.Context(), "acme"); err == nil {
+					if p, err := g.Admit(t.Context(), Start{Tenant: "acme"}); err == nil {
 						time.Sleep(time.Duration(n) * 300 * time.Microsecond) // the commit
 						if now := w.living.Add(1); now > 100 {
 							t.Errorf("%d live", now)
@@ -201,7 +201,7 @@ func TestATenantHasItsOwnBoundAndOthersTheirs(t *testing.T) {
 		w.living.Store(5)
 		g := w.gate(Bound{All: 5, Tenants: map[string]int{"big": 6, "free": 0}}, Bound{})
 		for tenant, want := range map[string]error{"acme": fault.TooManyInstances, "big": nil, "free": nil} {
-			if _, err := g.Admit(t.Context(), tenant); !errors.Is(err, want) {
+			if _, err := g.Admit(t.Context(), Start{Tenant: tenant}); !errors.Is(err, want) {
 				t.Errorf("%s: got %v, want %v", tenant, err, want)
 			}
 		}

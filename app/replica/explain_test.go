@@ -93,33 +93,27 @@ func TestExplainSaysWhatAnInstanceWaitsFor(t *testing.T) {
 	explained(`nothing: it has ended`)
 }
 
-func TestExplainSaysWhyATimerThatIsDueDoesNotFire(t *testing.T) {
+func TestExplainSaysWhyATimerWasPutOff(t *testing.T) {
 	e := run(t, fmt.Sprintf(door, "begin"),
 		process("p", start("p", "begin"),
-			`<intermediateCatchEvent id="p-1"><timerEventDefinition><timeDuration>PT2S</timeDuration></timerEventDefinition></intermediateCatchEvent>`, `<endEvent id="p-2"/>`),
+			`<intermediateCatchEvent id="p-1"><timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition></intermediateCatchEvent>`, `<endEvent id="p-2"/>`),
 	)
 	e.sendBeside("begin", `{"key": 1}`)
 	e.ended(map[string]int{"p suspended": 1})
 	ref := e.listed(1)[0].Ref
-	held, err := e.store.Claims().Claim(t.Context(), "somebody/1", []ports.Ref{ref}, time.Time{})
-	if err != nil || held[0].Outcome != ports.Done {
-		t.Fatal(held, err)
-	}
-	const want = "refused last at "
-	for i := 0; ; i++ {
+	explain := func() ports.Explained {
 		got, err := e.Operator.Explain(t.Context(), nil, ref.ID)
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || len(got.Waits) != 1 {
+			t.Fatal(got, err)
 		}
-		if next := strings.Join(got.Next, "\n"); strings.Contains(next, want) && strings.Contains(next, "with SUTRA.RUNTIME.RESUME.CLAIM_HELD") {
-			break
-		} else if i == 1000 {
-			t.Fatalf("got %q, want %q in it", next, want)
-		}
-		time.Sleep(10 * time.Millisecond)
+		return got
 	}
-	if err := e.store.Claims().Release(t.Context(), []ports.Claim{{Ref: ref, Owner: "somebody/1", Epoch: held[0].Epoch}}); err != nil {
+	timer := ports.Timer{Ref: ref, Wait: explain().Waits[0].Wait.ID}
+	if err := e.store.Timers().Defer(t.Context(), []ports.Timer{timer}, e.store.Clock().Now().Add(2*time.Hour), "SOME.CODE"); err != nil {
 		t.Fatal(err)
 	}
-	e.ended(map[string]int{"p completed": 1})
+	want := regexp.MustCompile(`^timer at p-1, due \S+, put off until \S+, refused last at \S+ with SOME.CODE$`)
+	if next := strings.Join(explain().Next, "\n"); !want.MatchString(next) {
+		t.Errorf("got %q, want %s", next, want)
+	}
 }

@@ -23,7 +23,7 @@ func waiting(id, channel string) string {
 // refused hands a start to a channel that is refused, and leaves nothing behind.
 func (e *engine) refused(in ports.Incoming, want error) {
 	e.t.Helper()
-	before, err := e.store.Views().Living(e.t.Context(), tenant)
+	before, err := e.store.Views().Living(e.t.Context(), tenant, "", 1000)
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func (e *engine) refused(in ports.Incoming, want error) {
 	if !errors.Is(err, want) || receipt.Durable {
 		e.t.Fatalf("got %+v, %v; want %v", receipt, err, want)
 	}
-	if after, err := e.store.Views().Living(e.t.Context(), tenant); err != nil || after != before {
+	if after, err := e.store.Views().Living(e.t.Context(), tenant, "", 1000); err != nil || after != before {
 		e.t.Errorf("%d instances live after a refusal, %d before, %v", after, before, err)
 	}
 	if backlog, err := e.store.Views().Backlog(e.t.Context()); err != nil || backlog.InboxDue != 0 {
@@ -127,4 +127,33 @@ func TestACalledProcessIsNeverStoppedHalfWay(t *testing.T) {
 		process("called", `<startEvent id="called-0"/>`, `<endEvent id="called-1"/>`))
 	e.send("begin", `{"key": 1}`)
 	e.ended(map[string]int{"caller completed": 1, "called completed": 1})
+}
+
+// TestAChannelAtItsLimitStartsNoMore: the bound is the channel's alone, and what the channel keeps waits for room.
+func TestAChannelAtItsLimitStartsNoMore(t *testing.T) {
+	const bounded = "  - {name: %s, transport: http, auth: {scheme: none}, max-concurrent-instances: 1}\n"
+	e := run(t, fmt.Sprintf(bounded+door+persisted, "narrow", "wide", "answer", "PT1M")+"  - {name: keep, transport: http, ack-mode: on-persist, auth: {scheme: none}, max-concurrent-instances: 1}\n",
+		waiting("n", "narrow"), waiting("w", "wide"), waiting("k", "keep"))
+	e.sendBesideIncoming(e.message("narrow", `{"key": 1}`))
+	e.ended(map[string]int{"n suspended": 1})
+	second := e.message("narrow", `{"key": 2}`)
+	e.refused(second, fault.TooManyInstances)
+	for key := 3; key < 5; key++ {
+		e.sendBesideIncoming(e.message("wide", fmt.Sprintf(`{"key": %d}`, key)))
+	}
+	for key := 5; key < 7; key++ {
+		if r := e.send("keep", fmt.Sprintf(`{"key": %d}`, key)); !r.Durable {
+			t.Fatalf("got %+v, want it kept", r)
+		}
+	}
+	e.ended(map[string]int{"n suspended": 1, "w suspended": 2, "k suspended": 1})
+	e.send("answer", `{"key": 1}`)
+	time.Sleep(150 * time.Millisecond)
+	e.sendBesideIncoming(second)
+	e.ended(map[string]int{"n completed": 1, "n suspended": 1, "w suspended": 2, "k suspended": 1})
+	for _, key := range []int{2, 3, 4, 5} {
+		e.send("answer", fmt.Sprintf(`{"key": %d}`, key))
+	}
+	e.send("answer", `{"key": 6}`) // kept, as the message it is the answer to, until there is room
+	e.ended(map[string]int{"n completed": 2, "w completed": 2, "k completed": 2})
 }

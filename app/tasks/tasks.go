@@ -168,7 +168,7 @@ func (q *Queue) end(ctx context.Context, tenants []string, lock ports.TaskLock, 
 	lock.Tenant, lock.Worker = task.Ref.Tenant, worker(lock, task)
 	e.Wait, e.Task, e.Trace = task.Wait, &lock, q.Watch.Trace(ctx)
 	answers := make(chan lane.Answer, 1)
-	if err := q.Lanes.Offer(lane.Request{
+	if err := q.Lanes.Offer(ctx, lane.Request{
 		Drive: &lane.Drive{Ref: task.Ref, Events: []step.Event{e}},
 		Done:  func(a lane.Answer) { answers <- a },
 	}); err != nil {

@@ -153,7 +153,7 @@ func listsDoNotGrow(t *testing.T, h Harness) {
 		best := map[string]time.Duration{}
 		for range 4 {
 			start := time.Now()
-			_, err := f.store.Views().Living(f.Context(), "another")
+			_, err := f.store.Views().Living(f.Context(), "another", "", 100)
 			f.must(err)
 			if took := time.Since(start); best[counting] == 0 || took < best[counting] {
 				best[counting] = took
@@ -263,11 +263,12 @@ func locateHides(t *testing.T, h Harness) {
 
 func livingCounts(t *testing.T, h Harness) {
 	f := shared(t, h)
-	living := func(tenant string) int {
-		n, err := f.store.Views().Living(f.Context(), tenant)
+	count := func(tenant, channel string, most int) int {
+		n, err := f.store.Views().Living(f.Context(), tenant, channel, most)
 		f.must(err)
 		return n
 	}
+	living := func(tenant string) int { return count(tenant, "", 100) }
 	f.want("none", living(f.tenant), 0)
 	parked := f.parked(3)
 	failed := f.fresh()
@@ -278,6 +279,10 @@ func livingCounts(t *testing.T, h Harness) {
 	f.settled("commit", f.commit(f.store, st), ports.Done)
 	f.want("two that wait and one that failed", living(f.tenant), 3)
 	f.want("of nobody", living("nobody"), 0)
+	f.want("up to two", count(f.tenant, "", 2), 2)
+	f.want("of its channel", count(f.tenant, failed.Channel, 100), 3)
+	f.want("of its channel, up to one", count(f.tenant, failed.Channel, 1), 1)
+	f.want("of another channel", count(f.tenant, failed.Channel+"x", 100), 0)
 }
 
 func backlogCounts(t *testing.T, h Harness) {

@@ -54,22 +54,23 @@ const (
 
 // Channel is one channel of a package. Secrets and addresses may be references (env:NAME, file:PATH), resolved at run time.
 type Channel struct {
-	Name       string
-	Transport  Transport
-	Bind       string // how messages come in: "POST /path", "broker/queue", "broker/stream/consumer", "broker/topic/group"; empty: nothing comes in
-	URL        string // where messages go out over HTTP; empty: nothing goes out
-	To         string // where messages go out at a broker: "broker/queue", "broker/exchange/key", "broker/subject", "broker/topic"; empty: nothing goes out
-	Codec      Codec
-	Schema     string // of schemas/, by path without extension; empty: none
-	AckMode    AckMode
-	EventID    string // header:<name>, payload:<FEEL>, digest; empty: the transport's own
-	Auth       Auth
-	Singleton  bool
-	Broadcast  bool
-	Ordered    bool
-	TTL        time.Duration // how long a message that fits no wait is kept (on-persist)
-	PayloadCap int64         // bytes; 0: the engine's
-	Line       int           // in channels.yaml
+	Name         string
+	Transport    Transport
+	Bind         string // how messages come in: "POST /path", "broker/queue", "broker/stream/consumer", "broker/topic/group"; empty: nothing comes in
+	URL          string // where messages go out over HTTP; empty: nothing goes out
+	To           string // where messages go out at a broker: "broker/queue", "broker/exchange/key", "broker/subject", "broker/topic"; empty: nothing goes out
+	Codec        Codec
+	Schema       string // of schemas/, by path without extension; empty: none
+	AckMode      AckMode
+	EventID      string // header:<name>, payload:<FEEL>, digest; empty: the transport's own
+	Auth         Auth
+	Singleton    bool
+	Broadcast    bool
+	Ordered      bool
+	TTL          time.Duration // how long a message that fits no wait is kept (on-persist)
+	PayloadCap   int64         // bytes; 0: the engine's
+	MaxInstances int           // of those that it starts, living at once in the fleet; 0: any number
+	Line         int           // in channels.yaml
 }
 
 // Auth is who may use a channel's door, and with what the engine goes out.

@@ -94,7 +94,7 @@ func read(node *yaml.Node) (Channel, []lint.Finding) {
 	}
 	c := Channel{
 		Name: e.Name, Transport: e.Transport, Bind: strings.TrimSpace(e.Bind), URL: e.URL, To: strings.TrimSpace(e.To), Codec: e.Codec, Schema: e.Schema, AckMode: e.AckMode,
-		EventID: e.EventID, Singleton: e.Singleton, Broadcast: e.Broadcast, PayloadCap: e.PayloadCap, Line: node.Line,
+		EventID: e.EventID, Singleton: e.Singleton, Broadcast: e.Broadcast, PayloadCap: e.PayloadCap, MaxInstances: e.MaxConcurrent, Line: node.Line,
 	}
 	c.complete(e)
 	var r refusals
@@ -176,8 +176,11 @@ func (c *Channel) check(r *refusals, e entry) {
 	if c.PayloadCap < 0 {
 		r.add(fault.ChannelInvalid, "payload-cap-bytes is 0 (the engine's own limit) or more")
 	}
-	if e.MaxConcurrent != 0 {
-		r.add(fault.ChannelUnsupported, "max-concurrent-instances is not held by this build; leave it out")
+	if c.MaxInstances < 0 {
+		r.add(fault.ChannelInvalid, "max-concurrent-instances is 0 (any number) or more")
+	}
+	if c.MaxInstances > 0 && c.Bind == "" && c.Transport != Local {
+		r.add(fault.ChannelUnsupported, "max-concurrent-instances is for channels through which messages come in; leave it out")
 	}
 	if !c.Transport.Brokered() && (c.Singleton || c.Ordered) {
 		r.add(fault.ChannelUnsupported, "singleton and ordered are for channels of a broker; %s has no stream", c.Transport)

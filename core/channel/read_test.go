@@ -81,7 +81,8 @@ func TestEveryRefusalNamesItsLineAndCode(t *testing.T) {
 		"to over http":        {"- {name: a, transport: http, to: main/x, auth: {scheme: none}}", fault.ChannelUnsupported, "for channels of a broker"},
 		"order among many":    {"- {name: a, transport: rabbitmq, bind: main/x, ordered: true}", fault.ChannelUnsupported, "singleton: true"},
 		"negative cap":        {"- {name: a, transport: pull, payload-cap-bytes: -1}", fault.ChannelInvalid, "or more"},
-		"a limit not held":    {"- {name: a, transport: pull, max-concurrent-instances: 5}", fault.ChannelUnsupported, "leave it out"},
+		"a limit of nothing":  {"- {name: a, transport: pull, max-concurrent-instances: 5}", fault.ChannelUnsupported, "leave it out"},
+		"negative limit":      {"- {name: a, transport: pull, max-concurrent-instances: -1}", fault.ChannelInvalid, "or more"},
 		"order without a stream": {
 			"- {name: a, transport: http, ordered: true, auth: {scheme: none}}", fault.ChannelUnsupported, "no stream",
 		},

@@ -34,10 +34,35 @@ ORDER BY d.tenant
 :page
 
 -- name: instance_living
-SELECT count(*)
+SELECT a.n + b.n
+FROM (SELECT count(*) AS n FROM (
+SELECT i.id
 FROM sutra_instance AS i
 WHERE i.tenant = :tenant
-AND i.status IN ('suspended', 'failed')
+AND i.status = 'suspended'
+ORDER BY i.status
+:page
+) AS suspended_ones) AS a
+CROSS JOIN (SELECT count(*) AS n FROM (
+SELECT i.id
+FROM sutra_instance AS i
+WHERE i.tenant = :tenant
+AND i.status = 'failed'
+ORDER BY i.status
+:page
+) AS failed_ones) AS b
+
+-- name: channel_living
+SELECT count(*)
+FROM (
+SELECT i.id
+FROM sutra_instance AS i
+WHERE i.tenant = :tenant
+AND i.channel = :channel
+AND i.ended_at IS NULL
+ORDER BY i.channel
+:page
+) AS living
 
 -- name: instance_tenant
 -- scope: fleet
