@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -136,4 +137,15 @@ func TestACallerThatHangsUpIsNoTroubleOfOurs(t *testing.T) {
 			t.Errorf("got\n%s", figures)
 		}
 	})
+}
+
+func TestADurationThatIsTooLongIsNotTakenForAShortOne(t *testing.T) {
+	for _, n := range []int64{18446744073710, math.MaxInt64} {
+		if got := milliseconds(n); got < 290*365*24*time.Hour {
+			t.Errorf("%d ms: got %s", n, got)
+		}
+		if got := milliseconds(-n); got > -290*365*24*time.Hour {
+			t.Errorf("%d ms: got %s", -n, got)
+		}
+	}
 }

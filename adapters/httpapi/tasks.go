@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"time"
 
@@ -119,4 +120,8 @@ func (s *Server) body(w http.ResponseWriter, req bunrouter.Request, into any) er
 	return nil
 }
 
-func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+// milliseconds is a duration, the longest there is where n are more: what is too long is refused, and not taken for something short.
+func milliseconds(n int64) time.Duration {
+	const most = math.MaxInt64 / int64(time.Millisecond)
+	return time.Duration(min(max(n, -most), most)) * time.Millisecond
+}

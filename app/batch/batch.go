@@ -3,6 +3,7 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 )
@@ -100,12 +101,21 @@ func (b *Batches[Q, A]) round(ctx context.Context, key string, leader *seat[Q, A
 	for i, s := range seats {
 		questions[i] = s.question
 	}
-	answers, err := b.Do(context.WithoutCancel(ctx), questions)
+	answers, err := []A(nil), errPanicked
+	defer func() { b.end(key, seats, answers, err) }()
+	answers, err = b.Do(context.WithoutCancel(ctx), questions)
+}
+
+// errPanicked is what those are told whose round panicked: whoever made it has the panic.
+var errPanicked = errors.New("the round that this was asked in panicked")
+
+// end gives the seats of a round their answers, the first of which has made it.
+func (b *Batches[Q, A]) end(key string, seats []*seat[Q, A], answers []A, err error) {
 	for i, s := range seats {
 		if s.err = err; err == nil {
 			s.answer = answers[i]
 		}
-		if s != leader {
+		if i > 0 {
 			s.told <- false
 		}
 	}

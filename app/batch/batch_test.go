@@ -184,3 +184,36 @@ func TestEveryQuestionIsAnsweredOnceUnderMany(t *testing.T) {
 		t.Errorf("asked %d times for %d questions, %d callers gone", n, callers*each, gone.Load())
 	}
 }
+
+// TestARoundThatPanicsLeavesNobodyWaiting: whoever made it has the panic, those it would have served are told, and the next round begins.
+func TestARoundThatPanicsLeavesNobodyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &doubling{}
+		b := &batch.Batches[int, int]{Most: 8, Width: 1, Do: func(ctx context.Context, round []int) ([]int, error) {
+			if slices.Contains(round, 13) {
+				panic("13")
+			}
+			return d.do(ctx, round)
+		}}
+		var all sync.WaitGroup
+		var panicked, told atomic.Int64
+		for _, q := range []int{1, 13, 14} { // 13 makes the round after the first, and 14 is in it
+			all.Go(func() {
+				defer func() {
+					if recover() != nil {
+						panicked.Add(1)
+					}
+				}()
+				if _, err := b.Ask(t.Context(), "k", q); err != nil {
+					told.Add(1)
+				}
+			})
+			time.Sleep(time.Millisecond)
+		}
+		all.Wait()
+		if panicked.Load() != 1 || told.Load() != 1 {
+			t.Errorf("%d panicked and %d were told; want one each", panicked.Load(), told.Load())
+		}
+		ask(t, b, 3)
+	})
+}
