@@ -199,7 +199,7 @@ func (w *Inbox) deliver(ctx context.Context, s *settling, ref ports.Ref, rows []
 	for _, m := range rows {
 		e, err := step.EventOf(m)
 		if err != nil {
-			s.note(m, bury(err.Error()))
+			s.note(m, verdictOf(err))
 			continue
 		}
 		e.Consumed = &ports.Consumed{InboxRef: m.InboxRef, EventID: m.EventID, Kind: m.Kind, Pending: true}
@@ -215,7 +215,7 @@ func (w *Inbox) deliver(ctx context.Context, s *settling, ref ports.Ref, rows []
 func (w *Inbox) child(ctx context.Context, s *settling, m ports.Message) {
 	e, err := step.EventOf(m)
 	if err != nil {
-		s.note(m, bury(err.Error()))
+		s.note(m, verdictOf(err))
 		return
 	}
 	served := w.Served.Current().Revision(m.Deployment)
@@ -284,7 +284,9 @@ func (w *Inbox) unlessExpired(row ports.Message, v verdict) verdict {
 // restore makes a message of a row, under the revision that serves its channel now, else the one that took it.
 func (w *Inbox) restore(row ports.Message) (*intake.Message, error) {
 	e, err := step.EventOf(row)
-	if err != nil {
+	if errors.Is(err, fault.SnapshotFormatUnknown) {
+		return nil, err
+	} else if err != nil {
 		return nil, fault.BodyUndecodable.With("the kept message cannot be read: %w", err)
 	}
 	set := w.Served.Current()

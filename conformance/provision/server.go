@@ -108,9 +108,6 @@ func (s *Server) Resume() error { return s.host.Resume() }
 // Kill ends the server at once, as a power cut would. Restart brings it back.
 func (s *Server) Kill() error { return s.host.Kill() }
 
-// Stop ends the server in good order, closing every connection. Restart brings it back.
-func (s *Server) Stop(ctx context.Context) error { return s.host.Stop(ctx) }
-
 // Restart stops the server if it runs, starts it again at the same address, and returns when it answers.
 func (s *Server) Restart(ctx context.Context) error {
 	if err := s.host.Stop(ctx); err != nil {

@@ -1,6 +1,7 @@
 package step
 
 import (
+	"errors"
 	"time"
 
 	"github.com/sutra-engine/sutra/core/token"
@@ -76,7 +77,9 @@ func EncodeEvent(ev Event) ([]byte, error) {
 // DecodeEvent reads what EncodeEvent wrote.
 func DecodeEvent(data []byte) (Event, error) {
 	var w wireEvent
-	if err := token.Unmarshal(data, &w); err != nil {
+	if err := token.Unmarshal(data, &w); errors.Is(err, fault.SnapshotFormatUnknown) {
+		return Event{}, err
+	} else if err != nil {
 		return Event{}, fault.EventInvalid.With("the payload cannot be read: %w", err)
 	}
 	ev := Event{
@@ -113,7 +116,7 @@ var kinds = map[ports.MessageKind]EventKind{
 func eventOf(m ports.Message) (Event, error) {
 	kind, known := kinds[m.Kind]
 	if !known {
-		return Event{}, fault.EventInvalid.With("a message of kind %q is no event of an instance", m.Kind)
+		return Event{}, fault.SnapshotFormatUnknown.With("this release knows no event of the kind %q; a newer one, which wrote it, has to take it", m.Kind)
 	}
 	ev, err := DecodeEvent(m.Payload)
 	if err != nil {

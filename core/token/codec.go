@@ -2,6 +2,7 @@ package token
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -64,7 +65,9 @@ func Decode(data []byte) (*Snapshot, error) {
 		return nil, fault.SnapshotFormatUnknown.With("the snapshot has flags %#x, which this release does not read", data[3])
 	}
 	var w wire
-	if err := Unmarshal(data[headerSize:], &w); err != nil {
+	if err := Unmarshal(data[headerSize:], &w); errors.Is(err, fault.SnapshotFormatUnknown) {
+		return nil, err
+	} else if err != nil {
 		return nil, fault.SnapshotInvalid.With("%w", err)
 	}
 	s, err := w.snapshot()
@@ -87,7 +90,11 @@ func Marshal(v any) ([]byte, error) {
 // Unmarshal reads a record; what follows it, or is doubled, or unknown, is refused.
 func Unmarshal(data []byte, into any) error {
 	_, dec := modes()
-	return dec.Unmarshal(data, into)
+	err := dec.Unmarshal(data, into)
+	if _, newer := errors.AsType[*cbor.UnknownFieldError](err); newer {
+		return fault.SnapshotFormatUnknown.With("a newer release wrote it, which has to read it: %w", err)
+	}
+	return err
 }
 
 // Stored is a value as a field of a record: it marshals as its box.
