@@ -37,7 +37,7 @@ var (
 		{name: "sutra_lane_requests_total", help: "Requests that lanes took."},
 		{name: "sutra_lease_attempts_total", help: "Tries to hold a role: leading, or held by another.", labels: []string{"role", "outcome"}},
 		{name: "sutra_operations_purged_total", help: "Deploy operations forgotten after their retention."},
-		{name: "sutra_starts_refused_total", help: "Starts that a limit of their tenant kept out: instances or rate.", labels: []string{"tenant", "limit"}},
+		{name: "sutra_starts_refused_total", help: "Starts that a limit kept out: the instances or the rate of their tenant, or the instances of their channel.", labels: []string{"tenant", "limit"}},
 		{name: "sutra_steps_committed_total", help: "Steps of running instances that were committed."},
 		{name: "sutra_store_retries_total", help: "Transactions sent again, because the reason to fail had passed."},
 		{name: "sutra_store_statements_total", help: "Statements sent to the database, by name.", labels: []string{"statement"}},

@@ -52,6 +52,7 @@ func listIsAKeyset(t *testing.T, h Harness) {
 		all = append([]ports.InstanceID{n.ID}, all...)
 	}
 	f.want("everybody's", f.list(ports.InstanceQuery{}), all)
+	f.want("everybody's that live", f.list(ports.InstanceQuery{Statuses: []ports.Status{ports.Suspended}}), all)
 	f.want("both tenants'", f.list(ports.InstanceQuery{Tenants: []string{g.tenant, f.tenant}}), all)
 	f.want("nobody's", len(f.list(ports.InstanceQuery{Tenants: []string{}})), 0)
 	f.want("f's", f.list(ports.InstanceQuery{Tenants: []string{f.tenant}}), []ports.InstanceID{all[0], all[2], all[4], all[6]})
