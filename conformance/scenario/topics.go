@@ -20,8 +20,11 @@ type topics struct {
 	session time.Duration
 }
 
-// beating is an address with the time after which the broker gives away the partitions of a client that says nothing.
+// beating is an address with the time after which the broker gives away the partitions of a client that says nothing; 0: the usual one.
 func (k *topics) beating(address string) string {
+	if k.session == 0 {
+		return address
+	}
 	return fmt.Sprintf("%s?session.timeout.ms=%d", address, k.session.Milliseconds())
 }
 
