@@ -24,7 +24,7 @@ type Statement struct {
 
 var (
 	param = regexp.MustCompile(`:[a-z][a-z_0-9]*\??`)
-	words = []string{":page", ":skip", ":skipping", ":share", ":lock"}
+	words = []string{":page", ":skip", ":skipping", ":listing", ":newest", ":share", ":lock"}
 )
 
 // Load layers the dialect's statements, base first. An override repeats the name, says why, and gives the whole text; scope, rows

@@ -107,7 +107,7 @@ func (d Dialect) spell(part string) string {
 	}
 	w := d.Words
 	said := map[string]string{
-		":page": w.Page, ":skip": w.Skip, ":skipping": w.Skipping, ":share": w.Share, ":lock": w.Lock,
+		":page": w.Page, ":skip": w.Skip, ":skipping": w.Skipping, ":listing": w.Listing, ":newest": w.Newest, ":share": w.Share, ":lock": w.Lock,
 	}
 	return strings.TrimSpace(param.ReplaceAllStringFunc(part, func(p string) string {
 		if word, ok := said[p]; ok {

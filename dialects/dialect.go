@@ -34,6 +34,8 @@ type Words struct {
 	Page     string // :page, the end of a limited list; names :limit
 	Skip     string // :skip, at the end: lock the rows read, pass over what others hold
 	Skipping string // :skipping, after a table: the same, where the database wants a hint there
+	Listing  string // :listing, after sutra_instance: read by the indexes of lists, where the planner would take the primary key
+	Newest   string // :newest, after the order of a list by id: what makes it the order of those indexes alone, for the same reason
 	Share    string // :share, at the end: lock the rows read against change until the transaction ends
 	Lock     string // :lock, at the end: lock the rows read for this transaction alone
 }

@@ -252,11 +252,25 @@ func (s views) Locate(ctx context.Context, tenants []string, id ports.InstanceID
 }
 
 func (s views) Living(ctx context.Context, tenant, channel string, most int) (n int, err error) {
-	o := op{name: "instance_living", args: args{"tenant": tenant, "limit": most}, scan: func(r row) error { return r.Scan(&n) }}
-	if channel != "" {
-		o.name, o.args["channel"] = "channel_living", channel
+	var ops []op
+	count := func(name, what string, value any) {
+		ops = append(ops, op{name: name, args: args{"tenant": tenant, "limit": most, what: value}, scan: func(r row) error {
+			var more int
+			err := r.Scan(&more)
+			n += more
+			return err
+		}})
 	}
-	err = s.read(ctx, tenant, o)
+	if channel != "" {
+		count("channel_living", "channel", channel)
+	} else {
+		for _, status := range ports.Statuses() {
+			if !status.Ended() {
+				count("instance_living", "status", status)
+			}
+		}
+	}
+	err = s.read(ctx, tenant, ops...)
 	return min(n, most), err
 }
 

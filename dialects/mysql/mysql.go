@@ -33,6 +33,8 @@ func Dialect() dialects.Dialect {
 			Skip:  "FOR UPDATE SKIP LOCKED",
 			Share: "FOR SHARE",
 			Lock:  "FOR UPDATE",
+			// What is old would else be looked for from the end of the primary key, through all that is newer.
+			Listing: "FORCE INDEX (sutra_instance_status, sutra_instance_process, sutra_instance_revision, sutra_instance_parent)",
 		},
 		Joined: dialects.Joined{
 			Update:    "UPDATE :rows AS r STRAIGHT_JOIN $1 AS $2 SET $3 WHERE $4",

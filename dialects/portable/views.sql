@@ -13,7 +13,7 @@ ORDER BY i.id DESC
 -- name: instance_range
 -- scope: fleet
 SELECT i.tenant, i.id, i.deployment, i.module, i.process, i.channel, i.parent, i.parent_wait, i.root, i.status, NULL, i.fault_code, i.fault_detail, i.fault_node, i.claim_owner, i.claim_epoch, i.claimed_at, i.last_step, i.created_at, i.updated_at, i.ended_at
-FROM sutra_instance AS i
+FROM sutra_instance AS i :listing
 WHERE 1 = 1
 AND i.tenant = :tenant?
 AND i.process = :process?
@@ -23,7 +23,7 @@ AND i.parent = :parent?
 AND i.id < :after?
 AND i.id >= :since_id?
 AND i.id < :until_id?
-ORDER BY i.id DESC
+ORDER BY i.id DESC :newest
 :page
 
 -- name: tenant_list
@@ -34,23 +34,15 @@ ORDER BY d.tenant
 :page
 
 -- name: instance_living
-SELECT a.n + b.n
-FROM (SELECT count(*) AS n FROM (
+SELECT count(*)
+FROM (
 SELECT i.id
 FROM sutra_instance AS i
 WHERE i.tenant = :tenant
-AND i.status = 'suspended'
+AND i.status = :status
 ORDER BY i.status
 :page
-) AS suspended_ones) AS a
-CROSS JOIN (SELECT count(*) AS n FROM (
-SELECT i.id
-FROM sutra_instance AS i
-WHERE i.tenant = :tenant
-AND i.status = 'failed'
-ORDER BY i.status
-:page
-) AS failed_ones) AS b
+) AS living
 
 -- name: channel_living
 SELECT count(*)

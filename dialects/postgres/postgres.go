@@ -34,6 +34,8 @@ func Dialect() dialects.Dialect {
 			Skip:  "FOR NO KEY UPDATE SKIP LOCKED",
 			Share: "FOR SHARE",
 			Lock:  "FOR UPDATE",
+			// The primary key does not have this order: what is old is not looked for from its end, through all that is newer.
+			Newest: "NULLS LAST",
 		},
 		Hit:       hit,
 		Classify:  classify,
